@@ -16,10 +16,10 @@ class WrittenRows:
         self.batch = batch
         self.present = torch.arange(batch, device=device)  # (R,), the numbers of the rows still in the batch
         self.done = torch.zeros(batch, dtype=torch.bool, device=device)  # (R,), whether such a row is finished
-        # Steps since rows last left the batch: which rows were finished before a step, and the columns (R,) of it.
+        # Steps since rows last left the batch: which rows were finished before a step, and the columns (R, ...) of it.
         self._steps: list[tuple[Tensor, ...]] = []
-        # Earlier steps, in segments during which no row left: the rows in the batch, and their columns (R, T).
-        self._segments: list[tuple[Tensor, list[Tensor]]] = []
+        # Earlier steps, in parts during which no row left: which rows were not finished, (B, T), and the columns.
+        self._parts: list[list[Tensor]] = []
 
     def write(self, *columns: Tensor, ended: Tensor | None = None) -> None:
         """Append a step of every row in the batch: one or more tensors (R, ...), and which ended with it."""
@@ -43,22 +43,19 @@ class WrittenRows:
     def together(self) -> tuple[Tensor, list[Tensor]]:
         """The length of every row, (B,), and the columns, (B, T, ...), with zeros after the end of a row."""
         self._close()
-        lengths = torch.zeros(self.batch, dtype=torch.long, device=self.done.device)
-        if not self._segments:
-            return lengths, []
-        time = sum(over.shape[1] for _, (over, *_) in self._segments)
-        whole = [column.new_zeros(self.batch, time, *column.shape[2:]) for column in self._segments[0][1][1:]]
-        start = 0
-        for rows, (over, *columns) in self._segments:
-            stop = start + over.shape[1]
-            for target, column in zip(whole, columns, strict=True):
-                target[rows, start:stop] = column.masked_fill(over.view(*over.shape, *(1,) * (column.dim() - 2)), 0)
-            lengths[rows] += (~over).sum(1)
-            start = stop
-        return lengths, whole
+        if not self._parts:
+            return torch.zeros(self.batch, dtype=torch.long, device=self.done.device), []
+        going, *columns = (torch.cat(column, dim=1) for column in zip(*self._parts, strict=True))
+        return going.sum(1), columns
 
     def _close(self) -> None:
-        if self._steps:
-            columns = [torch.stack(column, dim=1) for column in zip(*self._steps, strict=True)]
-            self._segments.append((self.present, columns))
-            self._steps = []
+        """Spread the last steps over all rows, with zeros where a row is finished or has left."""
+        if not self._steps:
+            return
+        over, *columns = (torch.stack(column, dim=1) for column in zip(*self._steps, strict=True))  # (R, T, ...)
+        part = [~over, *(c.masked_fill(over.view(*over.shape, *(1,) * (c.dim() - 2)), 0) for c in columns)]
+        whole = [column.new_zeros(self.batch, *column.shape[1:]) for column in part]
+        for target, column in zip(whole, part, strict=True):
+            target[self.present] = column
+        self._parts.append(whole)
+        self._steps = []

@@ -19,7 +19,7 @@ from composer.decoding import DecodeOptions, decode
 from composer.graph.describe import summarise, table
 from composer.inference.model import Model
 from composer.inference.model_vectors import token_vectors
-from composer.inference.prediction import PredictionOptions, horizon_of, predict_batch
+from composer.inference.prediction import PredictionOptions, Predictor, horizon_of
 from composer.inference.run_data import Data
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
 from composer.inference.typed_rows import encoded, typed_columns
@@ -109,7 +109,8 @@ class Inspection:
 
     def _examples(self, batch: Batch) -> PageSection:
         some = _first(batch, LISTED)
-        records = predict_batch(self.model.graph, self.model.objective, some, PredictionOptions(samples=1), _time(some))
+        options = PredictionOptions(samples=1)
+        records = Predictor(self.model.graph, self.model.objective, options, _time(some)).batch(some)
         names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
         rows = [[_cell(record[name]) for name in names] for record in records]
         return PageSection("Examples", ["The figures below are made from these examples, in this order."], [],
@@ -123,7 +124,7 @@ class Inspection:
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
-        records = predict_batch(graph, objective, some, PredictionOptions(), _time(some))
+        records = Predictor(graph, objective, PredictionOptions(), _time(some)).batch(some)
         for head in heads:
             target = str(head.predicts)
             wanted = objective.source.unscaled(target, some.signals[target].values)
@@ -189,25 +190,23 @@ class Inspection:
     def _projected(
         self, name: str, states: Seq | Vec, axis: str | None, batch: Batch, signals: dict[str, Signal]
     ) -> Figure | None:  # fmt: skip
-        title = f"States of {name}"
+        how: dict[str, Any]
         if isinstance(states, Vec):
-            points, groups, legend = states.values.cpu(), self._labels(batch), "label"
-            if len(points) < 3:
-                return None
-            return projection_figure(title, points, groups=groups, legend=legend)
-        real = torch.arange(states.time) < states.counts.cpu()[:, None]
-        points = states.values.cpu()[real]
-        if len(points) < 3:
-            return None
-        kept = torch.linspace(0, len(points) - 1, min(POINTS, len(points))).long()
-        tokens = self._tokens(axis, batch, signals)
-        if tokens is not None and tokens.values.shape == real.shape:
-            known = self.model.fields[str(axis)].contents.tokens
-            assert known is not None
-            groups = [known[i] for i in tokens.values.cpu()[real][kept].tolist()]
-            return projection_figure(title, points[kept], groups=groups, legend=f"step of '{axis}'")
-        steps = torch.arange(states.time).expand_as(real)[real][kept].tolist()
-        return projection_figure(title, points[kept], steps=steps, legend="time step")
+            points, how = states.values.cpu(), {"groups": self._labels(batch), "legend": "label"}
+        else:
+            real = torch.arange(states.time) < states.counts.cpu()[:, None]
+            points = states.values.cpu()[real]
+            kept = torch.linspace(0, len(points) - 1, min(POINTS, len(points))).long()
+            points, tokens = points[kept], self._tokens(axis, batch, signals)
+            if tokens is not None and tokens.values.shape == real.shape:
+                known = self.model.fields[str(axis)].contents.tokens
+                assert known is not None
+                groups = [known[i] for i in tokens.values.cpu()[real][kept].tolist()]
+                how = {"groups": groups, "legend": f"step of '{axis}'"}
+            else:
+                steps = torch.arange(states.time).expand_as(real)[real][kept].tolist()
+                how = {"steps": steps, "legend": "time step"}
+        return projection_figure(f"States of {name}", points, **how) if len(points) >= 3 else None
 
     def _tokens(self, axis: str | None, batch: Batch, signals: dict[str, Signal]) -> Ids | None:
         """The tokens at the steps of a time axis: the tokens read, or on a generated axis the tokens to predict."""

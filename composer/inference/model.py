@@ -18,7 +18,7 @@ from composer.graph.graph import Graph
 from composer.inference import model_vectors
 from composer.inference.data_evaluation import evaluate_data
 from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
-from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
+from composer.inference.prediction import PredictionOptions, Predictor
 from composer.inference.prompts import Generation, Prompts, allowed_tokens, settings_for, token_head
 from composer.inference.run_data import Data, read_data
 from composer.metrics import Evaluation
@@ -143,9 +143,10 @@ class Model:
         self, rows: Data | str | Sequence[Any], *, limit: int | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
         """The predictions for rows, yielded one after the other; at most ``limit`` of them."""
+        chosen = PredictionOptions(**options)
         if isinstance(rows, Data):
-            return predict_data(self.graph, rows, PredictionOptions(**options), limit)
-        return predict_rows(self.graph, self.objective, rows, PredictionOptions(**options), limit)
+            return Predictor(self.graph, rows.checked().objective, chosen).split(rows.split, limit)
+        return Predictor(self.graph, self.objective, chosen).typed(rows, limit)
 
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
         """Every metric that fits the model's heads; by default over the test split, or else the validation split."""

@@ -13,7 +13,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -45,35 +45,31 @@ def writer_for(path: Path, graph: Graph, objective: Objective) -> Callable[[Reco
     A form in which the predictions of this model cannot be written is refused here.
     """
     check_suffix(path)
+    form: Callable[[Records], Iterable[str]]
     if path.suffix == ".conll":
-        tagging = _Tagging.of(graph, objective, path)
-        return lambda records: _write(path, map(tagging.sentence, records))
-    if path.suffix in DELIMITERS:
+        form = partial(map, _sentences(graph, objective, path))
+    elif path.suffix in DELIMITERS:
         heads = [head.name for head in graph.heads] if len(graph.heads) > 1 else []
-        return lambda records: _write_table(path, records, heads)
-    return lambda records: _write(path, (f"{to_json(record)}\n" for record in records))
+        form = partial(_table, heads, DELIMITERS[path.suffix])
+    else:
+        form = partial(map, lambda record: f"{to_json(record)}\n")
+    return partial(_write, path, form)
 
 
-def _write(path: Path, texts: Iterable[str]) -> int:
+def _write(path: Path, form: Callable[[Records], Iterable[str]], records: Records) -> int:
     count = 0
+
+    def counted() -> Records:
+        nonlocal count
+        for count, record in enumerate(records, 1):  # noqa: B007 - the last is the number of records
+            yield record
+
     try:
         with replaced(path) as temporary, temporary.open("wb") as file:
-            for count, text in enumerate(texts, 1):  # noqa: B007 - the last is the number of texts
+            for text in form(counted()):
                 file.write(text.encode())
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
-    return count
-
-
-def _write_table(path: Path, records: Records, heads: list[str]) -> int:
-    count = 0
-
-    def rows() -> Iterator[dict[str, Any]]:
-        nonlocal count
-        for count, record in enumerate(records, 1):  # noqa: B007 - the last is the number of records
-            yield from _by_step(record) if "channels" in record else [_flat(record, heads)]
-
-    _write(path, _table(rows(), DELIMITERS[path.suffix]))
     return count
 
 
@@ -102,16 +98,17 @@ def _flat(record: Mapping[str, Any], heads: list[str]) -> dict[str, Any]:
     return flat
 
 
-def _table(rows: Iterable[dict[str, Any]], delimiter: str) -> Iterator[str]:
-    """The line of the names, then a line for every row.
+def _table(heads: list[str], delimiter: str, records: Records) -> Iterator[str]:
+    """The line of the names, then a line for every record, or for every step and channel of a forecast.
 
     The names of all rows come first, so the rows wait for the last of them in a temporary file.
     """
     names: dict[str, None] = {}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
-        for row in rows:
-            names.update(dict.fromkeys(row))
-            file.write(to_json(row) + "\n")
+        for record in records:
+            for row in _by_step(record) if "channels" in record else [_flat(record, heads)]:
+                names.update(dict.fromkeys(row))
+                file.write(to_json(row) + "\n")
         file.seek(0)
         yield _line(names, delimiter)
         for row in map(json.loads, file):
@@ -130,37 +127,27 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
-class _Tagging:
-    """The words of a record and the heads that tag them.
+def _sentences(graph: Graph, objective: Objective, path: Path) -> Callable[[Mapping[str, Any]], str]:
+    """The function that writes the words of a record with the tags of every head."""
+    axes = {_tagged_field(graph, objective, head) for head in graph.heads}
+    axis = axes.pop()
+    if axis is None or axes:
+        message = f"--output: '{path}' would hold a tag for every word, but this model does not tag words"
+        raise UserError(f"{message}. Give {listed(SUFFIXES[:-1])} instead.")
+    shown = objective.shown_once(graph.plan.given)
+    words = axis if axis in shown else next(name for name in shown if name in objective.source.repeats[axis])
 
-    words: the name under which a record has the words
-    heads: the names under which a record has the tags; none where there is one head, whose tags the record has itself
-    """
-
-    words: str
-    heads: tuple[str, ...]
-
-    @classmethod
-    def of(cls, graph: Graph, objective: Objective, path: Path) -> _Tagging:
-        axes = {_tagged_field(graph, objective, head) for head in graph.heads}
-        axis = axes.pop()
-        if axis is None or axes:
-            message = f"--output: '{path}' would hold a tag for every word, but this model does not tag words"
-            raise UserError(f"{message}. Give {listed(SUFFIXES[:-1])} instead.")
-        shown = objective.shown_once(graph.plan.given)
-        words = axis if axis in shown else next(name for name in shown if name in objective.source.repeats[axis])
-        return cls(words, tuple(head.name for head in graph.heads) if len(graph.heads) > 1 else ())
-
-    def sentence(self, record: Mapping[str, Any]) -> str:
-        found = [record[name] for name in self.heads] or [record]
-        columns = [_words(record[self.words]), *(_words(tags["predicted"]) for tags in found)]
+    def sentence(record: Mapping[str, Any]) -> str:
+        found = [record[head.name] for head in graph.heads] if len(graph.heads) > 1 else [record]
+        columns = [_words(record[words]), *(_words(tags["predicted"]) for tags in found)]
         columns += [_words(tags["wanted"]) for tags in found if "wanted" in tags]
         if len({len(column) for column in columns}) > 1:
             place = f"{record['file']}:{record['line']}" if "line" in record else f"row {record['row']}"
             sizes = listed(str(len(column)) for column in columns)
             raise UserError(f"{place}: words and tags differ in number ({sizes}), so that CoNLL cannot hold them.")
         return "".join("\t".join(cells) + "\n" for cells in zip(*columns, strict=True)) + "\n"
+
+    return sentence
 
 
 def _tagged_field(graph: Graph, objective: Objective, head: Any) -> str | None:

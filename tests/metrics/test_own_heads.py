@@ -14,8 +14,7 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
-from composer.inference.prediction import PredictionOptions, predict_data
-from composer.inference.run_data import Data
+from composer.inference.prediction import PredictionOptions, Predictor
 from composer.metrics import describe, direction, evaluate, headline, metrics_for, monitor_for
 from composer.runs.folder import read_lines
 from composer.training.run.plan import prepare
@@ -196,7 +195,7 @@ def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
     assert all(parameter.grad is not None for parameter in graph.parameters())
     found = evaluate(graph, objective, [objective.batch("valid", range(6))]).values
     assert all(math.isfinite(value) for value in found.values())
-    records = list(predict_data(graph.eval(), Data(objective, "valid"), PredictionOptions(length=4), 5))
+    records = list(Predictor(graph.eval(), objective, PredictionOptions(length=4)).split("valid", 5))
     assert len(records) == 5
     assert all(set(record) - {"row", "source", "target", "wanted"} == fields for record in records)
 
