@@ -13,6 +13,7 @@ from composer.cli.model_contents import beside
 from composer.cli.options import (
     LENGTHS,
     WHOLE,
+    at_least,
     chosen,
     data_options,
     loaded,
@@ -20,19 +21,12 @@ from composer.cli.options import (
     option_errors,
     run_options,
     setting_options,
-)  # fmt: skip
+)
 from composer.core.problems import UserError
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
     from composer.metrics.details import HeadDetails
-
-
-def whole(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is below 0")
-    return number
 
 
 #: The options of composer.inference.data_evaluation.evaluate_data.
@@ -41,7 +35,7 @@ EVALUATION: dict[str, dict[str, Any]] = {
     "--decode-rows": {**WHOLE, "help": "decode only the first N of these examples"},
     "--beams": {**WHOLE, "help": "width of a beam search (default: greedy)"},
     **LENGTHS,
-    "--worst": {"type": whole, "default": 5, "metavar": "N", "help": "examples of largest loss to show (default 5)"},
+    "--worst": {**WHOLE, "type": at_least(0), "default": 5, "help": "examples of largest loss to show (default 5)"},
 }
 
 

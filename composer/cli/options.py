@@ -20,15 +20,19 @@ if TYPE_CHECKING:
 RENAMED = {"best": "n_best", "normalisation": "length_normalisation", "stops": "stop"}
 
 
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+def at_least(low: int) -> Callable[[str], int]:
+    """The type of an option that takes a whole number."""
+
+    def number(text: str) -> int:
+        if int(text) < low:
+            raise argparse.ArgumentTypeError(f"{text} is not at least {low}")
+        return int(text)
+
     return number
 
 
 #: What the options have in common that take a number, of at least 1 or a real one.
-WHOLE: dict[str, Any] = {"type": positive, "metavar": "N"}
+WHOLE: dict[str, Any] = {"type": at_least(1), "metavar": "N"}
 REAL: dict[str, Any] = {"type": float, "metavar": "X"}
 
 #: How beam search weighs the lengths of sequences.

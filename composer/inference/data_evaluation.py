@@ -14,6 +14,7 @@ from composer.inference.run_data import Data
 from composer.metrics import Evaluation, direction, evaluate, find_metric
 from composer.metrics.evaluation import CONFIDENCE
 from composer.training.settings import Training
+from composer.views.tables import text_table
 
 ARROWS = {"min": "lower is better", "max": "higher is better"}
 
@@ -64,7 +65,7 @@ def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
         (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", _better(name))
         for name, m in metrics.items()
     ]
-    return columns([head, *lines])
+    return text_table(head, lines)
 
 
 def _better(name: str) -> str:
@@ -79,19 +80,12 @@ def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, 
         (value, *(f"{_shown(m[n]['value'])} ({_shown(m[n]['low'])} to {_shown(m[n]['high'])})" for n in names))
         for value, m in zip(values, found, strict=True)
     ]
-    return columns([(key, *names), *lines])
+    return text_table([key, *names], lines)
 
 
 def notes(found: Evaluation) -> list[str]:
     """How the intervals were computed, and the signature of every metric that has one."""
     return [found.examples.method, *(f"{name}: {words}" for name, words in found.signatures.items())]
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """A heading and rows of cells, in aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
 
 def _shown(value: float | None) -> str:

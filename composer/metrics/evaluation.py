@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.storage.atomic_files import finite
 from composer.decoding import Settings
 from composer.graph.graph import Graph, evaluating
 from composer.metrics.bootstrap import Examples, interval_around
@@ -69,7 +70,7 @@ class Score:
         if len(self.metrics) != 1:
             return None
         [(head, metric)] = self.metrics.items()
-        return metric.signature(_how_many(references[head]))
+        return metric.signature(str(*references[head]) if len(references[head]) == 1 else "var")
 
     @property
     def possible(self) -> tuple[float, float]:
@@ -86,10 +87,6 @@ class Score:
         each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
         parts = zip(self.metrics.items(), each, strict=True)
         return torch.stack([metric.value(part) * self.weights.get(head, 1.0) for (head, metric), part in parts]).sum(0)
-
-
-def _how_many(references: Collection[int]) -> str:
-    return str(*references) if len(references) == 1 else "var"
 
 
 def scores_for(graph: Graph) -> dict[str, Score]:
@@ -145,26 +142,22 @@ class Evaluation:
             raise UserError(f"No interval for '{name}': its statistics were not kept. Evaluate with keep=True.")
         if not 0 < confidence < 1:
             raise Invalid("confidence", f"expected a number between 0 and 1, found {confidence}.")
-        return self._interval(name, self._resampled([name], resamples, seed)[name], confidence)
+        found = self._resampled([name], resamples, seed)[name]
+        return interval_around(self.values[name], found, confidence, self.scores[name].possible)
 
     def report(self) -> dict[str, dict[str, float | None]]:
         """The value and the interval of every metric. NaN and infinity become None, because JSON has neither."""
-        bounds = {name: self._interval(name, self.resampled[name], CONFIDENCE) for name in self.values}
-        return {
-            name: dict(zip(("value", "low", "high"), map(_finite, (value, *bounds[name])), strict=True))
-            for name, value in self.values.items()
-        }
+        found = {}
+        for name, value in self.values.items():
+            low, high = interval_around(value, self.resampled[name], CONFIDENCE, self.scores[name].possible)
+            found[name] = {"value": value, "low": low, "high": high}
+        return finite(found)
 
     @cached_property
     def resampled(self) -> dict[str, Tensor]:
         """Every metric in ``RESAMPLES`` resamples of the examples, (R,). The resamples depend on the number of examples
         alone: those of two models with the same examples are paired."""
         return self._resampled(self.values, RESAMPLES, 0)
-
-    def _interval(self, name: str, resampled: Tensor, confidence: float) -> tuple[float, float]:
-        if not len(self.statistics[name]):
-            return math.nan, math.nan
-        return interval_around(self.values[name], resampled, confidence, self.scores[name].possible)
 
     def _resampled(self, names: Iterable[str], resamples: int, seed: int) -> dict[str, Tensor]:
         """Metrics in resamples. Metrics of the same examples share their resamples, which take the most time."""
@@ -182,10 +175,6 @@ class Evaluation:
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
                 found[name] = self.scores[name].value(part)
         return found
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 @torch.no_grad()
@@ -244,7 +233,7 @@ class Evaluator:
         self.kept = {name: [total[None, :][:0]] for name, total in self.sums.items()}  # (0, S), then (B, S) a batch
         self.shown: list[dict[str, Any]] = []
         self.origins: list[Origin | None] = []
-        self.decoded = 0  # the number of batches that are decoded, which come first
+        self.decoded = 0  # the number of examples that are decoded, which come first
         self.details = Details(graph, objective, worst) if worst is not None else None
         real = [head.name for head in graph.heads if errors and is_real(graph.target(head))]
         self.away: dict[str, list[Tensor]] = {name: [] for name in real}
@@ -265,7 +254,7 @@ class Evaluator:
         if self.details is not None:
             self.details.add(views)
         self.origins.append(batch.origin)
-        self.decoded += decoded
+        self.decoded += batch.rows * decoded
         for name, parts in self.away.items():
             if sum(part.numel() for part in parts) < ERRORS:
                 parts.append(errors_of(views[name].whole))
@@ -296,8 +285,8 @@ class Evaluator:
         places = _rows_of(self.origins)
         statistics = {name: torch.cat(each) for name, each in self.kept.items()}
         if places is not None:  # those that were decoded stay the first: metrics of decoded sequences have no others
-            first = sum(len(origin.rows) for origin in self.origins[: self.decoded] if origin is not None)
-            order = torch.cat([places[:first].argsort(stable=True), first + places[first:].argsort(stable=True)])
+            first, others = places[: self.decoded], places[self.decoded :]
+            order = torch.cat([first.argsort(stable=True), self.decoded + others.argsort(stable=True)])
             statistics = {name: found[order[: len(found)]] for name, found in statistics.items()}
             places = places[order]
             if examples.places is not None:
