@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import shutil
 import sys
 from pathlib import Path
 
-from composer.cli.options import rest_argument
+from composer.cli.options import output, rest_argument
 from composer.core.problems import UserError
 
 
@@ -51,10 +50,8 @@ def run_compare(options: argparse.Namespace) -> None:
     if options.plugin:
         registry.load(options.plugin)
     comparison = compare(options.paths, options.metric)
-    if options.json:
-        print(json.dumps(as_data(comparison), indent=2, ensure_ascii=False))
-    else:
-        print(show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns))
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    output(options, lambda: as_data(comparison), lambda: show(comparison, width))
     if options.output is not None:
         from composer.studies.report import write_report
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.data_cache import run_cache
+from composer.cli.options import output
 from composer.core.problems import UserError
 from composer.views.tables import Column, cut_line, terminal_width, text_table
 
@@ -46,7 +46,7 @@ def run_data(options: argparse.Namespace) -> None:
     if options.cache is not None:
         if options.path is not None:
             raise UserError(f"--cache looks at all data that is kept, not at '{options.path}'. Leave the path out.")
-        run_cache(options.cache, options.json)
+        run_cache(options)
         return
     if options.path is None:
         raise UserError("composer data needs a path: a file, a folder, or a glob pattern in quotes.")
@@ -57,10 +57,7 @@ def run_data(options: argparse.Namespace) -> None:
     registry.load([])
     found = survey(options.path)
     advice = advise(found)
-    if options.json:
-        print(json.dumps(as_data(found, advice), indent=2, ensure_ascii=False))
-    else:
-        print(show(found, advice, terminal_width()))
+    output(options, lambda: as_data(found, advice), lambda: show(found, advice, terminal_width()))
 
 
 def as_data(found: Survey, advice: Advice) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from composer.cli.options import output
 from composer.core.problems import UserError
 from composer.views.tables import Column, text_table
 
@@ -18,25 +19,24 @@ if TYPE_CHECKING:
 PARTS = {"learned": "vocabulary", "packed": "tokens", "tokens": "tokens"}
 
 
-def run_cache(action: str, as_json: bool) -> None:
-    """Show all entries, or remove them (``clear``)."""
+def run_cache(options: argparse.Namespace) -> None:
+    """Show all entries, or remove them (``--cache clear``)."""
     from composer.data.cache import CacheFolder
 
     folder = CacheFolder.find()
     if folder is None:
         raise UserError("the cache is switched off: the environment variable COMPOSER_CACHE is 'off'.")
     try:
-        found = folder.clear() if action == "clear" else list(folder.entries())
+        found = folder.clear() if options.cache == "clear" else list(folder.entries())
     except OSError as error:
         raise UserError(f"the cache '{folder.path}' cannot be read or changed: {error.strerror}.") from error
-    if as_json:
-        print(json.dumps([as_data(entry) for entry in found], indent=2, ensure_ascii=False))
-    elif action == "clear":
-        print(f"removed {counted(found)} from {folder.path}")
+    if options.cache == "clear":
+        text = f"removed {counted(found)} from {folder.path}"
     else:
-        if rows := [row(entry) for entry in sorted(found, key=lambda entry: -entry.used)]:
-            print(text_table([Column("size", right=True), "last used", "holds"], rows), end="\n\n")
-        print(f"{counted(found)} in {folder.path}")
+        rows = [row(entry) for entry in sorted(found, key=lambda entry: -entry.used)]
+        table = text_table([Column("size", right=True), "last used", "holds"], rows) + "\n\n" if rows else ""
+        text = f"{table}{counted(found)} in {folder.path}"
+    output(options, lambda: [as_data(entry) for entry in found], lambda: text)
 
 
 def as_data(entry: Stored) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from composer.cli.options import output
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.views.tables import Column, text_table
 
@@ -56,13 +57,9 @@ def run_gallery(options: argparse.Namespace) -> None:
             f"There is no experiment '{options.name}'.{did_you_mean(options.name, found)}  "
             f"(experiments: {listed(found, len(found))})"
         )
-    chosen = found if options.name is None else {options.name: found[options.name]}
-    if options.json:
-        print(json.dumps([asdict(system) for system in chosen.values()], indent=2, ensure_ascii=False))
-    elif options.name is not None:
-        print(_detail(found[options.name]))
-    else:
-        print(_table(list(found.values())))
+    chosen = list(found.values()) if options.name is None else [found[options.name]]
+    shown = partial(_table, chosen) if options.name is None else partial(_detail, *chosen)
+    output(options, lambda: [asdict(system) for system in chosen], shown)
 
 
 def systems(folder: Path | None = None) -> dict[str, System]:

@@ -19,7 +19,6 @@ after training, with the folder of a run or a checkpoint:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ from composer.cli.data import data_file_options, run_data
 from composer.cli.evaluate import evaluate_options, run_evaluate
 from composer.cli.gallery import gallery_options, run_gallery
 from composer.cli.model_contents import export_options, inspect_options, run_export, run_inspect
-from composer.cli.options import WHOLE, AddOptions, Run, add_command, config_dir_options, rest_argument
+from composer.cli.options import WHOLE, AddOptions, Run, add_command, config_dir_options, output, rest_argument
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -165,7 +164,7 @@ def run_blocks(options: argparse.Namespace) -> None:
         hint = did_you_mean(options.kind, registry.kinds())
         raise UserError(f"there is no kind '{options.kind}'.{hint}  (kinds: {listed(registry.kinds())})")
     found = entries([options.kind] if options.kind else registry.kinds())
-    print(json.dumps(found, indent=2) if options.json else text(found))
+    output(options, lambda: found, lambda: text(found))
 
 
 def run_describe(options: argparse.Namespace) -> None:
@@ -180,30 +179,20 @@ def describe(plan: TrainingPlan, options: argparse.Namespace) -> None:
     from composer.graph.describe import summarise, table
 
     summary, source = summarise(plan.meta, options.length), plan.objective.source
-    if options.json:
-        notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
-        print(json.dumps(summary | notes, indent=2))
-        return
-    print(table(summary))
-    for field in plan.unread:
-        print(f"'{field}' is not read: no node takes it, and no head predicts it.")
-    for field, note in source.notes.items():
-        print(f"Tokens of {field}: {note}.")
-    for remark in source.remarks:
-        print(remark)
+    notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
+    remarks = [f"'{field}' is not read: no node takes it, and no head predicts it." for field in plan.unread]
+    remarks += [f"Tokens of {field}: {note}." for field, note in source.notes.items()]
+    output(options, lambda: summary | notes, lambda: "\n".join([table(summary), *remarks, *source.remarks]))
 
 
 def run_signals(options: argparse.Namespace) -> None:
     plan = planned(options)
     from composer.graph.signal_flow import as_data, measure, problems, table, warnings
 
-    measured = measure(plan.meta.materialise(options.seed), options.seed)
-    if options.json:
-        print(json.dumps(as_data(measured, plan.composed.locate), indent=2))
-        return
-    print(table(measured))
-    if found := problems(measured):
-        print(f"\n{warnings(found, plan.composed.locate)}")
+    measured, locate = measure(plan.meta.materialise(options.seed), options.seed), plan.composed.locate
+    found = problems(measured)
+    told = [f"\n{warnings(found, locate)}"] if found else []
+    output(options, lambda: as_data(measured, locate), lambda: "\n".join([table(measured), *told]))
 
 
 def run_draw(options: argparse.Namespace) -> None:
@@ -237,7 +226,7 @@ def run_check(options: argparse.Namespace) -> int:
 
     subject = graph_subject(plan.meta.materialise(options.seed), seed=options.seed, objective=plan.objective)
     found = broken(subject)
-    code = show_laws(found, options.json)
+    code = show_laws(found, options)
     if found["signals"] and not options.json:
         print(f"\n{warnings(signal_problems(subject), plan.composed.locate)}")
     return code
@@ -253,10 +242,10 @@ def run_check_block(options: argparse.Namespace) -> int:
     block = find_block(options.block)
     from composer.testing.drawn import broken_by
 
-    return show_laws(broken_by(block, seed=options.seed), options.json)
+    return show_laws(broken_by(block, seed=options.seed), options)
 
 
-def show_laws(found: dict[str, str], as_json: bool) -> int:
+def show_laws(found: dict[str, str], options: argparse.Namespace) -> int:
     """Print every law with its meaning, then the problems, each in one line: it ends with a call to be copied.
 
     Returns the exit code: 1 where a law is broken.
@@ -264,14 +253,9 @@ def show_laws(found: dict[str, str], as_json: bool) -> int:
     from composer.testing import LAWS
     from composer.views.tables import text_table
 
-    if as_json:
-        print(json.dumps(found, indent=2))
-        return int(any(found.values()))
     rows = [("BROKEN" if problem else "holds", law, str(LAWS[law].__doc__)) for law, problem in found.items()]
-    print(text_table(["", "law", "meaning"], rows))
-    for law, problem in found.items():
-        if problem:
-            print(f"\n{law}: {problem}")
+    told = [f"\n{law}: {problem}" for law, problem in found.items() if problem]
+    output(options, lambda: found, lambda: "\n".join([text_table(["", "law", "meaning"], rows), *told]))
     return int(any(found.values()))
 
 

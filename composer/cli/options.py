@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -111,6 +112,11 @@ def setting_options(command: argparse.ArgumentParser, settings: Mapping[str, Map
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given."""
     return {name: value for name in options.settings if (value := getattr(options, name)) is not None}
+
+
+def output(options: argparse.Namespace, data: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Print data as JSON where --json asks for it, for programs, or else a text."""
+    print(json.dumps(data(), indent=2, ensure_ascii=False) if options.json else text())
 
 
 @contextmanager
