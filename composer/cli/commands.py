@@ -140,11 +140,11 @@ def converse(model: Model, options: dict[str, Any]) -> None:
             print()
             return
         try:
-            prompts, settings = model.prepare([prompt], **options)
+            prompts = model.prepare([prompt], **options)
             note_unknown(prompts.unknown[0])
             if not model.given:
                 print(prompt, end="")
-            for piece in prompts.stream(settings):
+            for piece in prompts.stream():
                 print(piece, end="", flush=True)
             print()
         except UserError as error:  # concerns this prompt only; the next one may be valid

@@ -13,13 +13,12 @@ from torch import Tensor
 from composer.core.problems import UserError, listed
 from composer.core.signals import Field
 from composer.data.files.new_files import NewFiles, TrainedFile
-from composer.decoding import Settings
 from composer.graph.graph import Graph
 from composer.inference import model_vectors
 from composer.inference.data_evaluation import evaluate_data
 from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
 from composer.inference.prediction import PredictionOptions, Predictor
-from composer.inference.prompts import Generation, Prompts, allowed_tokens, settings_for, token_head
+from composer.inference.prompts import Generation, Prompts
 from composer.inference.run_data import Data, read_data
 from composer.metrics import Evaluation
 from composer.objectives import Objective
@@ -102,35 +101,25 @@ class Model:
         """The fields that a row needs: the given fields, or for a language model the generated ones."""
         return self.given or sorted(self.graph.plan.generated)
 
-    def generate(
-        self, prompts: str | Sequence[Any] = "", *, forced: str | None = None, allowed: str | None = None,
-        head: str | None = None, **options: Any,
-    ) -> list[Generation]:  # fmt: skip
+    def generate(self, prompts: str | Sequence[Any] = "", **options: Any) -> list[Generation]:
         """Decode autoregressively for every prompt: the given input, or for a language model the text's beginning.
+
+        options: the keywords of composer.decoding.Settings, and those of ``prepare``
+        """
+        return self.prepare(prompts, **options).generate()
+
+    def stream(self, prompt: Any = "", **options: Any) -> Iterator[str]:
+        """Generate for one prompt, and yield the text in pieces while it is generated."""
+        return self.prepare([prompt], **options).stream()
+
+    def prepare(self, prompts: str | Sequence[Any], **options: Any) -> Prompts:
+        """Prompts as the graph reads them.
 
         forced: text that every generated text has to start with
         allowed: only the tokens of this text may be generated
         head: the head whose tokens to generate, if there are several
-        options: the keywords of composer.decoding.Settings
         """
-        read, settings = self.prepare(prompts, forced=forced, allowed=allowed, head=head, **options)
-        return read.generate(settings)
-
-    def stream(self, prompt: Any = "", **options: Any) -> Iterator[str]:
-        """Generate for one prompt, and yield the text in pieces while it is generated."""
-        read, settings = self.prepare([prompt], **options)
-        return read.stream(settings)
-
-    def prepare(
-        self, prompts: str | Sequence[Any], *, forced: str | None = None, allowed: str | None = None,
-        head: str | None = None, **options: Any,
-    ) -> tuple[Prompts, Settings]:  # fmt: skip
-        node = token_head(self.graph, head)
-        if allowed is not None:
-            options["allowed"] = allowed_tokens(self.objective, str(node.predicts), allowed)
-        settings = settings_for(self.graph, options)
-        values = [prompts] if isinstance(prompts, str | Mapping) else list(prompts)
-        return Prompts(self.graph, self.objective, values, forced, node), settings
+        return Prompts(self.graph, self.objective, prompts, **options)
 
     def predict(self, rows: Data | str | Sequence[Any], **options: Any) -> list[dict[str, Any]]:
         """The heads' predictions for rows: texts, values in the units of the data, or the rows of a ``Data``.

@@ -22,7 +22,7 @@ from composer.decoding.growing_text import ShownRow
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.prediction_records import hypothesis_record
-from composer.inference.typed_rows import encoded, field_columns, gathered, unknown_tokens
+from composer.inference.typed_rows import as_rows, encoded, field_columns, gathered, unknown_tokens
 from composer.objectives import Objective
 
 #: The settings that imply sampling.
@@ -86,21 +86,28 @@ class Prompts:
     """Prompts as a graph reads them: for every row, the given inputs and the first tokens of the sequence (prefix).
 
     forced: text that every generated sequence has to start with
-    head: the node whose tokens are generated, as ``token_head`` finds it
+    allowed: only the tokens of this text may be generated
+    head: the head whose tokens to generate, if there are several
+    options: the keywords of composer.decoding.Settings
     unknown: for every prompt, its tokens that are not in the vocabulary
     """
 
     def __init__(
-        self, graph: Graph, objective: Objective, values: Sequence[Any], forced: str | None, head: Node
+        self, graph: Graph, objective: Objective, prompts: str | Sequence[Any], *, forced: str | None = None,
+        allowed: str | None = None, head: str | None = None, **options: Any,
     ) -> None:  # fmt: skip
+        self.graph, self.objective, self.head = graph, objective, token_head(graph, head)
+        self.target = str(self.head.predicts)
+        if allowed is not None:
+            options["allowed"] = allowed_tokens(objective, self.target, allowed)
+        self.settings = settings_for(graph, options)
+        values = as_rows(prompts)
         if not values:
             raise UserError("there is no prompt. Give one; an empty one where the model begins from nothing.")
-        self.head, self.target = head, str(head.predicts)
-        self.graph, self.objective = graph, objective
-        read = graph.reads(head.name)
+        read = graph.reads(self.head.name)
         fields = {name: field for name, field in graph.plan.given.items() if name in read}
         self.given, typed = list(fields), objective.shown_once(fields)
-        self.values: list[Any] = gathered(values, typed) if len(typed) > 1 else list(values)
+        self.values: list[Any] = gathered(values, typed) if len(typed) > 1 else values
         if not self.given and forced:
             raise UserError("the prompt of this model is what its text begins with: write the forced tokens there.")
         columns = field_columns(self.values, fields, objective, "prompt") if self.given else {}
@@ -132,22 +139,19 @@ class Prompts:
         repeats, grows = bool(self.given), self.objective.fields[self.target].contents.grows
         return [ShownRow(self._text, prefix, repeats, grows) for prefix in self.prefixes]
 
-    def generate(self, settings: Settings) -> list[Generation]:
+    def generate(self) -> list[Generation]:
         """Decode all prompts as one batch."""
         found = generate(
-            self.graph, self.inputs, settings, head=self.head, prompt=self.prompt, batch=len(self.values),
+            self.graph, self.inputs, self.settings, head=self.head, prompt=self.prompt, batch=len(self.values),
             show=self.shows,
         )  # fmt: skip
         rows = zip(self.values, found.rows, self.unknown, strict=True)
         return [Generation(value, hypotheses, unknown) for value, hypotheses, unknown in rows]
 
-    def stream(self, settings: Settings) -> Iterator[str]:
+    def stream(self) -> Iterator[str]:
         """The text for a single prompt, in pieces while it is generated."""
-        for step in steps(
-            self.graph, self.inputs, settings, head=self.head, prompt=self.prompt, show=self.shows
-        ):  # fmt: skip
-            if step.texts and step.texts[0]:
-                yield step.texts[0]
+        made = steps(self.graph, self.inputs, self.settings, head=self.head, prompt=self.prompt, show=self.shows)
+        yield from (step.texts[0] for step in made if step.texts and step.texts[0])
 
     def _text(self, tokens: list[int]) -> str:
         return self.objective.show(self.target, Ids(torch.tensor([tokens], dtype=torch.long)))[0]

@@ -16,10 +16,14 @@ from composer.graph.graph import Graph
 from composer.objectives.objective import Objective
 
 
+def as_rows(rows: str | Sequence[Any]) -> list[Any]:
+    """Rows, of which a text or a mapping alone is a single one."""
+    return [rows] if isinstance(rows, str | Mapping) else list(rows)
+
+
 def typed_columns(graph: Graph, objective: Objective, rows: str | Sequence[Any]) -> dict[str, list[Any]]:
-    """The values of every field that a row needs, one for each row; a text or a mapping alone is a single row."""
-    values = [rows] if isinstance(rows, str | Mapping) else list(rows)
-    given = graph.plan.given
+    """The values of every field that a row needs, one for each row."""
+    values, given = as_rows(rows), graph.plan.given
     return field_columns(values, given, objective) if given else dict.fromkeys(sorted(graph.plan.generated), values)
 
 
