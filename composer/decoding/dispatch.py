@@ -73,7 +73,9 @@ def decode(
     if output is None:
         output = _output(graph, head, target, batch.signals)
     if target.generates and not options.forced:
-        return _scored(module, output, batch, target.name)
+        weight = batch.weight(target.name)
+        losses = (module.loss(output, batch.signals[target.name]) * weight).double().sum(1)
+        return Scored(module.predict(output), -losses, weight.double().sum(1), output=output)
     if own is not None and not target.generates:
         return replace(own(output, options), output=output)
     found = module.predict(output)
@@ -115,9 +117,3 @@ def _output(graph: Graph, head: Node, target: Target, signals: Mapping[str, Sign
     if graph.reads(head.name) & graph.plan.generated:
         signals = {**signals, **graph.shifted(signals)}
     return graph.run(signals, head.name)[head.name]
-
-
-def _scored(module: Any, output: Signal, batch: Batch, target: str) -> Scored:
-    weight = batch.weight(target)
-    losses = (module.loss(output, batch.signals[target]) * weight).double().sum(1)
-    return Scored(module.predict(output), -losses, weight.double().sum(1), output=output)

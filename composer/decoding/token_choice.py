@@ -35,8 +35,9 @@ class TokenChoice:
     def constrained(self, log_probabilities: Tensor) -> Tensor:
         """The log-probabilities (R, V) with -inf for forbidden tokens. <eos> is never forbidden."""
         scores = log_probabilities
-        if self.settings.repetition_penalty != 1:
-            scores = self._penalised(scores)
+        if (penalty := self.settings.repetition_penalty) != 1:
+            seen = self._marked(self.history, scores.shape[-1])
+            scores = torch.where(seen, scores * penalty, scores).log_softmax(-1)
         if self.hidden is not None:
             scores = scores.masked_fill(self.hidden, -torch.inf)
         if self.settings.no_repeat is not None:
@@ -70,10 +71,6 @@ class TokenChoice:
         hidden = torch.ones(vocabulary, dtype=torch.bool, device=device)
         hidden[allowed + ([self.stop] if self.stop is not None else [])] = False
         return hidden
-
-    def _penalised(self, scores: Tensor) -> Tensor:
-        seen = self._marked(self.history, scores.shape[-1])
-        return torch.where(seen, scores * self.settings.repetition_penalty, scores).log_softmax(-1)
 
     def _repeats(self, size: int, vocabulary: int) -> Tensor:
         """(R, V): the tokens that would complete an n-gram of ``size`` tokens that the row already contains."""

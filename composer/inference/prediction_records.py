@@ -108,7 +108,7 @@ def step_records(head: Any, found: Signal, output: Signal | None, request: Repor
     for row, count in enumerate(found.counts.tolist()):
         record: dict[str, Any] = {"predicted": request.names(found.values[row, :count].tolist())}
         if shares is not None:
-            record["probabilities"] = [rounded(share) for share in shares[row, :count].tolist()]
+            record["probabilities"] = rounded(shares[row, :count].tolist())
         records.append(record)
     return records
 
@@ -169,16 +169,11 @@ def _real_rows(signal: Signal) -> list[Tensor]:
 
 def listed_numbers(values: Tensor) -> Any:
     """A tensor as nested lists, without the lists that would hold a single number or a single channel."""
-    values = values.cpu()
-    if values.shape[-1] == 1:
-        values = values.squeeze(-1)
-    if values.dim() == 0:
-        return rounded(float(values))
-    if values.dim() == 1:
-        return [rounded(value) for value in values.tolist()]
-    return [[rounded(value) for value in row] for row in values.tolist()]
+    return rounded((values.squeeze(-1) if values.shape[-1] == 1 else values).tolist())
 
 
-def rounded(value: float) -> float | None:
-    """A number rounded to the precision of float32; None for NaN and infinity, which JSON lacks."""
+def rounded(value: Any) -> Any:
+    """Numbers rounded to the precision of float32; None for NaN and infinity, which JSON lacks."""
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
     return float(f"{value:.6g}") if math.isfinite(value) else None

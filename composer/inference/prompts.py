@@ -99,7 +99,8 @@ class Prompts:
         self.graph, self.objective, self.head = graph, objective, token_head(graph, head)
         self.target = str(self.head.predicts)
         if allowed is not None:
-            options["allowed"] = allowed_tokens(objective, self.target, allowed)
+            stop, rows = objective.fields[self.target].stop, id_rows(objective.encode(self.target, [allowed]))
+            options["allowed"] = sorted({token for row in rows for token in row if token != stop})
         self.settings = settings_for(graph, options)
         values = as_rows(prompts)
         if not values:
@@ -165,9 +166,3 @@ def token_head(graph: Graph, head: str | None) -> Node:
         kinds = listed(f"{node.predicts} ({graph.plan.targets[str(node.predicts)].kind})" for node in graph.heads)
         raise UserError(f"this model generates no tokens: it predicts {kinds}. Use predict.")
     return graph.generating_head("ids", head)
-
-
-def allowed_tokens(objective: Objective, target: str, text: str) -> list[int]:
-    """The tokens of a text, for the setting ``allowed``."""
-    stop = objective.fields[target].stop
-    return sorted({token for row in id_rows(objective.encode(target, [text])) for token in row if token != stop})

@@ -48,13 +48,15 @@ def predictions(
         name, about = str(head.predicts), graph.target(head)
         target = batch.signals[name]
         forced = decode(graph, head, batch, DecodeOptions(forced=True), outputs[head.name]).found
+        if isinstance(forced, Seq) and isinstance(target, Seq):
+            forced = forced.steps(0, target.time)  # without the steps after the end of the target
         cost, weight = _weighed(losses[head.name], batch.weight(name), by_steps=about.aligned)
         seen = HeadBatch(
             field=graph.plan.targets[name],
             losses=cost,
             weight=weight,
             target=target.to("cpu"),
-            found=_as_long(forced, target).to("cpu"),
+            found=forced.to("cpu"),
             given=kept,
             show=partial(objective.show, name),
             origin=batch.origin,
@@ -70,11 +72,6 @@ def predictions(
             whole = replace(seen, found=_decoded(graph, head, batch, target, search).to("cpu"), output=None)
         found[head.name] = HeadBatches(seen, whole)
     return found
-
-
-def _as_long(found: Signal, target: Signal) -> Signal:
-    """The prediction; of real values, without the steps after the end of the target."""
-    return found.steps(0, target.time) if isinstance(found, Seq) and isinstance(target, Seq) else found
 
 
 def _weighed(losses: Tensor, weight: Tensor, *, by_steps: bool) -> tuple[Tensor, Tensor]:
