@@ -16,6 +16,9 @@ from composer.metrics.evaluation import CONFIDENCE
 from composer.training.settings import Training
 from composer.views.tables import text_table
 
+#: The most cells of a line: a row of a table is one line, however wide, so that other programs can read it.
+WIDE = 1000
+
 ARROWS = {"min": "lower is better", "max": "higher is better"}
 
 
@@ -65,7 +68,7 @@ def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
         (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", _better(name))
         for name, m in metrics.items()
     ]
-    return text_table(head, lines)
+    return text_table(head, lines, width=WIDE)
 
 
 def _better(name: str) -> str:
@@ -80,7 +83,7 @@ def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, 
         (value, *(f"{_shown(m[n]['value'])} ({_shown(m[n]['low'])} to {_shown(m[n]['high'])})" for n in names))
         for value, m in zip(values, found, strict=True)
     ]
-    return text_table([key, *names], lines)
+    return text_table([key, *names], lines, width=WIDE)
 
 
 def notes(found: Evaluation) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from composer.inference.data_evaluation import WIDE
 from composer.metrics.details import HeadDetails
 from composer.metrics.outcomes import ByName, ClassOutcomes
 from composer.views.tables import text_table
@@ -40,7 +41,7 @@ def class_table(counts: ByName) -> str:
         (_cut(str(row[counts.kind])), *(_share(row[key]) for key in shares), f"{row['support']:,}")
         for row in rows[:ROWS]
     ]
-    table = text_table([counts.kind, *shares, "support"], shown)
+    table = text_table([counts.kind, *shares, "support"], shown, width=WIDE)
     left = len(rows) - ROWS
     kind = PLURALS.get(counts.kind, f"{counts.kind}s") if left != 1 else counts.kind
     return f"{table}\n({left:,} rarer {kind}: --json)" if left > 0 else table
@@ -53,13 +54,14 @@ def confusion_text(outcomes: ClassOutcomes, several: str = "") -> str:
     if len(there) <= MATRIX:
         names = [_cut(outcomes.names[i]) for i in there]
         rows = [(name, *(f"{matrix[i, j]:,.0f}" for j in there)) for name, i in zip(names, there, strict=True)]
-        return f"confusion matrix{several}: targets by row, predictions by column\n\n{text_table(['', *names], rows)}"
+        table = text_table(["", *names], rows, width=WIDE)
+        return f"confusion matrix{several}: targets by row, predictions by column\n\n{table}"
     wanted = dict(zip(outcomes.names, matrix.sum(1).tolist(), strict=True))
     mistakes = [(a, b, count) for a, b, count in outcomes.cells() if a != b][:CONFUSIONS]
     if not mistakes:
         return f"confusions{several}: none"
     rows = [(_cut(a), _cut(b), f"{count:,}", _share(count / wanted[a])) for a, b, count in mistakes]
-    table = text_table(["target", "predicted", "count", "share of the target"], rows)
+    table = text_table(["target", "predicted", "count", "share of the target"], rows, width=WIDE)
     return f"commonest confusions{several}, of {len(there):,} classes\n\n{table}"
 
 
