@@ -51,18 +51,15 @@ def run_inspect(options: argparse.Namespace) -> None:
     model = loaded(options)
     from composer.inference.inspection import inspect
     from composer.inference.model_vectors import token_vectors
-    from composer.inference.similar_tokens import answered, check_analogies, check_tokens, nearest, question, quoted
+    from composer.inference.similar_tokens import analogy_rows, check_analogies, check_tokens, neighbour_rows
     from composer.views.figures import lacking
 
     tokens = options.tokens.split(",") if options.tokens else []
     check_tokens(model.graph, tokens)
     check_analogies(model.graph, options.analogy)
     for found in token_vectors(model.graph):
-        for token in tokens:
-            if token in found.tokens:
-                print(f"{quoted(token)}  {', '.join(nearest(found, token))}")
-        for analogy, answers in answered(found, options.analogy):
-            print(f"{question(analogy)}  {', '.join(answers)}")
+        for asked, *answers in (*neighbour_rows(found, tokens), *analogy_rows(found, options.analogy)):
+            print(f"{asked}  {', '.join(answers)}")
     data, note = None, None
     if not options.given:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.graph.graph import Graph
@@ -20,10 +20,8 @@ def neighbour_section(graph: Graph, asked: Sequence[str]) -> PageSection:
     """The nearest neighbours of the tokens asked for, or else of the most frequent ones."""
     tables = []
     for found in token_vectors(graph):
-        chosen = [token for token in asked if token in found.tokens]
-        chosen = chosen or [found.tokens[i] for i in found.frequent(TOKENS, found.special)]
-        rows = [[quoted(token), *nearest(found, token)] for token in chosen]
-        if rows:
+        frequent = [found.tokens[i] for i in found.frequent(TOKENS, found.special)]
+        if rows := neighbour_rows(found, asked) or neighbour_rows(found, frequent):
             tables.append(_table(found.title, "token", rows))
     notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]
     return PageSection("Tokens that are alike", notes, [], tables)
@@ -32,29 +30,26 @@ def neighbour_section(graph: Graph, asked: Sequence[str]) -> PageSection:
 def analogy_section(graph: Graph, asked: Sequence[Analogy]) -> PageSection:
     tables = []
     for found in token_vectors(graph):
-        rows = [[question(analogy), *answers] for analogy, answers in answered(found, asked)]
-        if rows:
+        if rows := analogy_rows(found, asked):
             tables.append(_table(found.title, "a : b :: c : ?", rows))
     notes = ["The tokens nearest to b - a + c, by cosine similarity (Mikolov et al., 2013), without a, b and c."]
     return PageSection("Analogies", notes, [], tables)
 
 
-def nearest(found: TokenVectors, token: str) -> list[str]:
-    """The tokens that are most like a token."""
-    return _written(found.neighbours(token, NEAREST, found.special))
+def neighbour_rows(found: TokenVectors, asked: Sequence[str]) -> list[list[str]]:
+    """The tokens asked for that are in this vocabulary, each before the tokens that are most like it."""
+    known = [token for token in asked if token in found.tokens]
+    return [[quoted(token), *_written(found.neighbours(token, NEAREST, found.special))] for token in known]
 
 
-def answered(found: TokenVectors, asked: Sequence[Analogy]) -> Iterator[tuple[Analogy, list[str]]]:
-    """The analogies whose three tokens are in this vocabulary, each with its best answers."""
-    for analogy in asked:
-        if all(token in found.tokens for token in analogy):
-            a, b, c = analogy
-            yield analogy, _written(found.analogous(a, b, c, NEAREST, found.special))
-
-
-def question(analogy: Analogy) -> str:
-    a, b, c = map(quoted, analogy)
-    return f"{a} : {b} :: {c} : ?"
+def analogy_rows(found: TokenVectors, asked: Sequence[Analogy]) -> list[list[str]]:
+    """The analogies whose three tokens are in this vocabulary, each before its best answers."""
+    rows = []
+    for a, b, c in asked:
+        if {a, b, c} <= {*found.tokens}:
+            answers = found.analogous(a, b, c, NEAREST, found.special)
+            rows.append([f"{quoted(a)} : {quoted(b)} :: {quoted(c)} : ?", *_written(answers)])
+    return rows
 
 
 def check_tokens(graph: Graph, asked: Sequence[str], option: str = "--tokens") -> None:
