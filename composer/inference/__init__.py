@@ -2,8 +2,8 @@
 
 model.py               the class Model, with a method for every use below
 find_checkpoint.py     the best or the last checkpoint of a run
-run_data.py            the run's data or new data, encoded with the model's vocabularies
-foreign_files.py       the files that a checkpoint's config names, which are read only for the user's own runs
+run_data.py            the run's data or new data, encoded with the model's vocabularies; the files that a checkpoint's
+                       config names, which are read only for the user's own runs
 prompts.py             generation: prompts in, tokens out
 prediction.py          rows in, a record of every head's prediction out
 typed_rows.py          rows that a person gives, of one or several fields

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.config.environment import with_environment
 from composer.core.problems import UserError, listed
 from composer.core.signals import Field
+from composer.data import load_source
 from composer.data.files.new_files import NewFiles, TrainedFile
 from composer.graph.graph import Graph
 from composer.inference import model_vectors
@@ -19,9 +21,9 @@ from composer.inference.data_evaluation import evaluate_data
 from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
 from composer.inference.prediction import PredictionOptions, Predictor
 from composer.inference.prompts import Generation, Prompts
-from composer.inference.run_data import Data, read_data
+from composer.inference.run_data import Data, changed, check_fields, check_named
 from composer.metrics import Evaluation
-from composer.objectives import Objective
+from composer.objectives import Objective, load_objective
 from composer.runs import checkpoint as checkpoints
 from composer.runs.ownership import signed
 
@@ -86,10 +88,16 @@ class Model:
         targets: whether new files hold what the model predicts, too; by default, what they hold tells
         """
         known, fields = self.objective.source.fields, None
-        if split is None and overrides:
+        if split is None and overrides:  # only these fields are read, and all rows as one split
             fields = set(known) if labelled else self.objective.needs(self.wanted)
+        written = self.config["data"]  # in which a foreign config may name any environment variable
+        section, places = changed(with_environment(written)[0] if self.own else written, overrides)
+        if not self.own:
+            check_named(section, places, whole=fields is not None)
         new = NewFiles(self.trained_file, targets)
-        objective = read_data(self.config, self.vocabularies, overrides, known, fields, own=self.own, new_files=new)
+        source = load_source(section, lambda path: places.get(path, ""), self.vocabularies, fields, new)
+        check_fields(source, known)
+        objective = load_objective(self.config["objective"], source)
         if fields is not None:
             split = objective.source.every_row
         elif split is None:

@@ -1,4 +1,7 @@
-"""The data of a run, as in training or changed by overrides, encoded with the model's vocabularies."""
+"""The data of a run, as in training or changed by overrides, encoded with the model's vocabularies.
+
+A checkpoint of somebody else may not choose which files are read: ``check_named``.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,13 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from composer.config.composition import compose
-from composer.config.environment import with_environment
 from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError
 from composer.core.signals import Field
-from composer.data import Source, Split, load_source
-from composer.data.files.new_files import NewFiles
-from composer.inference.foreign_files import check_named
-from composer.objectives import Objective, load_objective
+from composer.core.storage.example_files import is_example
+from composer.data import Source, Split
+from composer.data.files.named_files import files_of
+from composer.objectives import Objective
 
 #: The keys of a tokeniser that can change without a new vocabulary.
 FREE = ("max_length", "bleu")
@@ -71,30 +73,27 @@ def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[
     return values, places
 
 
-def read_data(
-    config: Mapping[str, Any],
-    state: Mapping[str, Any],
-    overrides: Sequence[str],
-    known: Mapping[str, Field],
-    fields: Collection[str] | None = None,
-    *,
-    own: bool = True,
-    new_files: NewFiles = NewFiles(),  # noqa: B008 - frozen
-) -> Objective:
-    """The objective of a run, over the run's data with overrides.
+def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bool) -> None:
+    """Raise a UserError unless the user has named every file that the data would be read from.
 
-    known: the fields of the data that the run was trained on
-    fields: read only these fields, and all rows as one split; None: read all fields, in their splits
-    own: whether this user trained the run; otherwise only files that the overrides name are read
-    new_files: with fields, what is known of the files
+    The example files of this package may be read: they are the same on every machine.
+
+    section: the ``data`` section of a checkpoint that this user has not signed, with the user's overrides
+    named: the keys that the user has given, e.g. data.path
+    whole: whether all rows of ``path`` are read, so that the files of other splits are not
     """
-    written = config["data"]  # in which a foreign config may name any environment variable
-    section, places = changed(with_environment(written)[0] if own else written, overrides)
-    if not own:
-        check_named(section, places, whole=fields is not None)
-    source = load_source(section, lambda path: places.get(path, ""), state, fields, new_files)
-    check_fields(source, known)
-    return load_objective(config["objective"], source)
+    if "data" in named:
+        return
+    found = {key: text for key, text in files_of(section) if key not in named and not is_example(text)}
+    if whole:
+        found = {key: text for key, text in found.items() if not key.endswith((".valid", ".test"))}
+    if found:
+        given = " ".join(f"{key}={text}" for key, text in found.items())
+        raise UserError(
+            f"this model was not trained here, and its config names files ({given}). A checkpoint cannot choose which "
+            "files of this machine are read. Name yours: data.path=...; the files of its config, if you want these, "
+            "with --split for one of their splits."
+        )
 
 
 def check_fields(source: Source, known: Mapping[str, Field]) -> None:

@@ -9,7 +9,7 @@ import composer
 from composer.core.plugin_identity import digest, identities
 from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
-from composer.inference.foreign_files import check_named
+from composer.inference.run_data import check_named
 from composer.runs import checkpoint, ownership
 from composer.training.run.init.pretrained import Pretrained
 from tests.support.opened import opened_files
