@@ -67,33 +67,31 @@ def run_evaluate(options: argparse.Namespace) -> None:
     from composer.inference.evaluation_details import details_text
 
     key, values = split_over(options.over)
-    changes = [[*options.overrides, f"{key}={value}"] for value in values] or [list(options.overrides)]
-    found, sizes, each = [], [], []
+    changes: list[dict[str, str]] = [{key: value} for value in values] or [{}]
+    results: list[dict[str, Any]] = []
     with option_errors():
-        for overrides in changes:
-            data = note_files(model.data(*overrides, split=options.split, labelled=True))
+        for change in changes:
+            over = [f"{name}={value}" for name, value in change.items()]
+            data = note_files(model.data(*options.overrides, *over, split=options.split, labelled=True))
             evaluation = model.evaluate(data, **chosen(options))
-            found.append(evaluation.report())
-            sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
-            each.append({head: details.record() for head, details in evaluation.details.items()})
+            size = len(data) if options.rows is None else min(options.rows, len(data))
+            heads = {head: details.record() for head, details in evaluation.details.items()}
+            results.append({**change, "examples": size, "metrics": evaluation.report(), "heads": heads})
+    found, sizes = [result["metrics"] for result in results], [result["examples"] for result in results]
     if len(found) > 1 and all(report == found[0] for report in found):
         other = _other_key(key, model, data.split)
         raise UserError(f"--over: {key} changes no example of the split '{data.split}'.{other}")
-    split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
-    facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
+    facts = {"checkpoint": str(model.path), "step": model.step, "split": data.split}
     facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
     if options.json:
-        results = [{**({key: v} if key else {}), "examples": n, "metrics": m, "heads": h}
-                   for v, n, m, h in zip(values or [""], sizes, found, each, strict=True)]  # fmt: skip
         print(json.dumps(facts | ({"over": results} if key else results[0]), indent=2, ensure_ascii=False))
         return
-    written = "" if key else figures_written(options, model, evaluation.details)
-    print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
-    print(table_over(values, found, key) if key else table(found[0]))
-    print("\n" + "\n".join(notes(evaluation)))
-    for more in ("" if key else details_text(evaluation.details), written):
-        if more:
-            print(f"\n{more}")
+    size_of_each = ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
+    parts = [table_over(values, found, key) if key else table(found[0]), "\n".join(notes(evaluation))]
+    if not key:
+        parts += [details_text(evaluation.details), figures_written(options, model, evaluation.details)]
+    print(f"{model.path} after {model.step:,} steps, on {size_of_each} examples of the split '{data.split}'\n")
+    print("\n\n".join(part for part in parts if part))
 
 
 def _other_key(key: str, model: Model, split: str) -> str:
