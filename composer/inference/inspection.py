@@ -24,6 +24,7 @@ from composer.inference.run_data import Data
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
 from composer.inference.typed_rows import encoded, typed_columns
 from composer.metrics.outcomes import ClassOutcomes, class_outcomes
+from composer.metrics.real_values import naive_forecast
 from composer.objectives import Batch
 from composer.runs.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
@@ -119,8 +120,7 @@ class Inspection:
     def _forecasts(self, batch: Batch) -> Iterator[PageSection]:
         """Figures of generated sequences of real values."""
         graph, objective = self.model.graph, self.model.objective
-        forecast = [(head, graph.target(head)) for head in graph.heads]
-        heads = [head for head, target in forecast if target.decodes and target.field.kind == "seq"]
+        heads = [head for head in graph.heads if graph.target(head).decodes and graph.target(head).field.kind == "seq"]
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
@@ -128,9 +128,10 @@ class Inspection:
         for head in heads:
             target = str(head.predicts)
             wanted = objective.source.unscaled(target, some.signals[target].values)
-            before = [n for n in graph.plan.given if graph.plan.inputs[n].kind == "seq"]
-            before = [n for n in before if graph.plan.inputs[n].dim == graph.plan.targets[target].dim]
-            steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
+            steps = None
+            if (before := naive_forecast(graph.target(head))) is not None:
+                given, channels = before
+                steps = objective.source.unscaled(given, some.signals[given].values)[..., channels]
             for row, record in enumerate(records):
                 own = record if len(graph.heads) == 1 else record[head.name]
                 mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
