@@ -17,7 +17,7 @@ from composer.core.storage.atomic_files import finite
 from composer.decoding import Settings
 from composer.graph.graph import Graph, evaluating
 from composer.metrics.bootstrap import Examples, interval_around
-from composer.metrics.details import Details, HeadDetails
+from composer.metrics.details import HeadDetails
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import HeadBatches, predictions
 from composer.metrics.lookup import LOSS
@@ -234,7 +234,8 @@ class Evaluator:
         self.shown: list[dict[str, Any]] = []
         self.origins: list[Origin | None] = []
         self.decoded = 0  # the number of examples that are decoded, which come first
-        self.details = Details(graph, objective, worst) if worst is not None else None
+        self.worst = worst or 0
+        self.details = {head.name: HeadDetails() for head in graph.heads} if worst is not None else {}
         real = [head.name for head in graph.heads if errors and is_real(graph.target(head))]
         self.away: dict[str, list[Tensor]] = {name: [] for name in real}
         # the numbers of references that rows have
@@ -251,16 +252,17 @@ class Evaluator:
             self.sums[name] += rows.sum(0)
             if self.keep:
                 self.kept[name].append(rows)
-        if self.details is not None:
-            self.details.add(views)
         self.origins.append(batch.origin)
         self.decoded += batch.rows * decoded
         for name, parts in self.away.items():
             if sum(part.numel() for part in parts) < ERRORS:
                 parts.append(errors_of(views[name].whole))
         for head in self.graph.heads:
-            if self.graph.target(head).compares_texts:
-                self.references[head.name] |= {len(texts) for texts in views[head.name].whole.references}
+            target, view = self.graph.target(head), views[head.name]
+            if head.name in self.details:
+                self.details[head.name].add(view, target, self.objective, self.worst)
+            if target.compares_texts:
+                self.references[head.name] |= {len(texts) for texts in view.whole.references}
         if self.samples:
             self.shown += samples_of(self.graph, self.objective, views, self.samples)
             self.samples -= min(self.samples, batch.rows)
@@ -278,23 +280,24 @@ class Evaluator:
             whole = reduce(torch.cat(list(sums.values())))
             sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
         values = {name: float(score.value(sums[name])) for name, score in scores.items()}
-        details = self.details.heads if self.details is not None else {}
         examples = examples_of(self.objective, self.origins) if self.keep or self.errors else Examples()
+        details, errors = self.details, self.away
+        found = Evaluation(values, self.shown, scores=scores, examples=examples, details=details, errors=errors)
         if not self.keep:
-            return Evaluation(values, self.shown, scores=scores, examples=examples, details=details, errors=self.away)
+            return found
         places = _rows_of(self.origins)
         statistics = {name: torch.cat(each) for name, each in self.kept.items()}
         if places is not None:  # those that were decoded stay the first: metrics of decoded sequences have no others
             first, others = places[: self.decoded], places[self.decoded :]
             order = torch.cat([first.argsort(stable=True), self.decoded + others.argsort(stable=True)])
-            statistics = {name: found[order[: len(found)]] for name, found in statistics.items()}
+            statistics = {name: each[order[: len(each)]] for name, each in statistics.items()}
             places = places[order]
             if examples.places is not None:
                 examples = replace(examples, places=places)
         signatures = {
-            name: found for name, score in scores.items() if (found := score.signature(self.references)) is not None
+            name: words for name, score in scores.items() if (words := score.signature(self.references)) is not None
         }
-        return Evaluation(values, self.shown, statistics, scores, examples, signatures, details, self.away, places)
+        return replace(found, statistics=statistics, examples=examples, signatures=signatures, rows=places)
 
 
 def _rows_of(origins: Sequence[Origin | None]) -> Tensor | None:
