@@ -151,7 +151,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
     node = Node(name, Recipe("", name, block, knobs, name), sources, "target", True, name)
     with on_meta():
         try:
-            module = build(node, {"target": _example("seq")}, fields, {})
+            module = build(node, fields | {"target": _example("seq")}, {})
         except ConfigError:
             if signature.slots:
                 return None  # its slots are empty, so there is nothing to measure
