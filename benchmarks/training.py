@@ -60,7 +60,7 @@ def ours(plan: TrainingPlan) -> float:
         screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
         record = RunRecorder(plan, folder, screen)
         try:
-            fit(plan, screen, record, None, None, watch)
+            fit(plan, screen, record, None, watch)
         finally:
             screen.end()
             plan.loggers.finish("finished", {})

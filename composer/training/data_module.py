@@ -19,13 +19,9 @@ if TYPE_CHECKING:
 
 
 class DataModule(lightning.LightningDataModule):
-    """
-    place: the position in the training data from which a resumed run goes on
-    """
-
-    def __init__(self, plan: TrainingPlan, place: Mapping[str, int] | None = None) -> None:
+    def __init__(self, plan: TrainingPlan) -> None:
         super().__init__()
-        self.plan, self.place = plan, place
+        self.plan = plan
 
     def setup(self, stage: str) -> None:
         """Data without a validation split is not validated: Lightning warns of an empty list of loaders."""
@@ -42,8 +38,8 @@ class DataModule(lightning.LightningDataModule):
 
     def train_dataloader(self) -> StepBatches:
         loader = self.plan.loader(*self.rank_and_world)
-        if self.place is not None:
-            loader.batches.load_state_dict(self.place)
+        if self.plan.saved is not None:
+            loader.batches.load_state_dict(self.plan.saved["progress"]["place"])
         return StepBatches(loader, [str(head.predicts) for head in self.plan.meta.heads])
 
     def val_dataloader(self) -> list[EvaluationBatches]:

@@ -8,7 +8,6 @@ the config has ``training.accumulate`` and ``training.clip``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
@@ -53,7 +52,6 @@ class TrainingModule(lightning.LightningModule):
     """
     graph: with its weights, of the plan's
     steps: optimiser steps of the whole run, for the schedule; None for those that the Trainer takes
-    saved: the checkpoint of the run from which it goes on
 
     progress: how far the run has come
     report: the values of the last logged step
@@ -62,17 +60,15 @@ class TrainingModule(lightning.LightningModule):
     validates: whether a validation follows the current step, where a callback decides on it
     """
 
-    def __init__(
-        self, plan: TrainingPlan, graph: Graph, *, steps: int | None = None, saved: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, plan: TrainingPlan, graph: Graph, *, steps: int | None = None) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.plan, self.graph, self.steps, self.saved = plan, graph, steps or 0, saved
+        self.plan, self.graph, self.steps = plan, graph, steps or 0
         self.steps_of_trainer = steps is None
         settings = self.settings = plan.training
-        self.progress = RunProgress(**saved["progress"]) if saved is not None else RunProgress()
+        self.progress = RunProgress(**plan.saved["progress"]) if plan.saved is not None else RunProgress()
         self.progress.monitor = settings.monitor or LOSS
-        self.validations = Validations(saved or {})
+        self.validations = Validations(plan.saved or {})
         self.freezing = Freezing(graph, plan.frozen_until) if plan.frozen_until else None
         self.average = WeightAverage(settings.ema) if settings.ema is not None else None
         self.carried = CarriedStates(settings.accumulate) if settings.carry else None
@@ -127,8 +123,8 @@ class TrainingModule(lightning.LightningModule):
             self.sampling = SampledInputs(self.graph, self.settings.scheduled_sampling, self.steps, self.plan.seed)
         optimiser = self.plan.optimiser(self.graph.named_parameters())
         schedule = self.plan.schedule(self.steps)
-        if self.saved is not None:
-            schedule.load_state_dict(self.saved["schedule"])
+        if self.plan.saved is not None:
+            schedule.load_state_dict(self.plan.saved["schedule"])
         rate = ScheduledRate(optimiser, schedule, self.progress.step)
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": rate, "interval": "step"}}
 

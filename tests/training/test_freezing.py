@@ -46,7 +46,7 @@ def changed(before, after, part="model"):
 @pytest.fixture(scope="module")
 def initial():
     """The weights before any step."""
-    return {"model": materialise(prepare(compose(SEQ2SEQ)), None).state_dict()}
+    return {"model": materialise(prepare(compose(SEQ2SEQ))).state_dict()}
 
 
 @pytest.mark.parametrize("strategy", ["single", "ddp", "fsdp"])
@@ -84,7 +84,7 @@ def test_a_frozen_node_runs_in_evaluation_mode(tmp_path):
 
 def test_weights_that_a_frozen_node_shares_are_frozen_in_the_other_node(tmp_path):
     tied = [*BASE, "model=language_model", "objective=next_token", "model.nodes.output.tied=embedding"]
-    before = materialise(prepare(compose(tied)), None).state_dict()
+    before = materialise(prepare(compose(tied))).state_dict()
     processes.train_well([*tied, "init.freeze=[embedding]", "training.steps=3", f"runs={tmp_path}", "name=run"])
     after = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors")["model"]
     assert torch.equal(before["nodes.output.project.weight"], after["nodes.output.project.weight"])

@@ -135,7 +135,7 @@ def test_every_kind_of_run_can_be_read(shared, lm, text_lm, few):
     causal = {}
     for name, run in {"text": text_lm, "masked": trained(shared, "bert", *masked), "both": lm}.items():
         plan, other = prepare(compose(tagger(few, run))), Model.load(run)
-        weights, theirs = materialise(plan, None).state_dict(), other.graph.state_dict()
+        weights, theirs = materialise(plan).state_dict(), other.graph.state_dict()
         inner = {name.removeprefix(INNER): tensor for name, tensor in weights.items() if name.startswith(INNER)}
         assert all(torch.equal(tensor, theirs[name]) for name, tensor in inner.items())
         context, read = plan.objective.fields["context"], other.objective.source.fields["target"]

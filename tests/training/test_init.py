@@ -67,7 +67,7 @@ def classifier(data, run, *more):
 
 def start(overrides):
     plan = prepare(compose(overrides))
-    return plan, materialise(plan, None).state_dict()
+    return plan, materialise(plan).state_dict()
 
 
 def refused(overrides):

@@ -24,20 +24,19 @@ from composer.training.validation import gather
 class ExactResume(Callback):
     """
     recorder: writes the checkpoints; None on every process but the first
-    saved: the checkpoint to go on from
     """
 
-    def __init__(self, recorder: Recorder | None, saved: Mapping[str, Any] | None = None) -> None:
-        self.recorder, self.saved = recorder, saved
+    def __init__(self, recorder: Recorder | None) -> None:
+        self.recorder = recorder
 
     def setup(self, trainer: Trainer, module: Any, stage: str) -> None:
         """Restore the callbacks of the config before any of them begins."""
-        configured.restore(module.plan.callbacks, (self.saved or {}).get("callbacks", {}))
+        configured.restore(module.plan.callbacks, (module.plan.saved or {}).get("callbacks", {}))
 
     def on_train_start(self, trainer: Trainer, module: Any) -> None:
-        if self.saved is not None:
+        if module.plan.saved is not None:
             self.agree(trainer, module)
-            self.restore(trainer, module, self.saved)
+            self.restore(trainer, module, module.plan.saved)
         self.begun = module.progress.step
 
     def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:

@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -64,14 +63,14 @@ def update_identity(plan: TrainingPlan, folder: RunFolder, **changes: Any) -> No
     )  # fmt: skip
 
 
-def run_info(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any] | None) -> RunInfo:
+def run_info(plan: TrainingPlan, folder: RunFolder) -> RunInfo:
     """What a logger is told of the run."""
     known = folder.read_record()
     return RunInfo(
         folder=folder.path, name=folder.path.name, identifier=known.identifier or "",
         group=None if known.group is None else str(known.group),
         config=plan.identity["config"], size=known.size, graph_svg=svg(plan.summary),
-        resumed_from=saved["step"] if saved is not None else None,
+        resumed_from=plan.saved["step"] if plan.saved is not None else None,
         phase=known.phase, untuned=known.untuned,
     )  # fmt: skip
 
@@ -81,13 +80,12 @@ def prepare_folder(plan: TrainingPlan, folder: RunFolder, point: ResumePoint | N
 
     Returns what was found damaged, in sentences.
     """
-    saved = point.saved if point is not None else None
     folder.make()
     folder.clean()
     notes = [*point.set_aside(folder), folder.mend_record()] if point is not None else []
-    step = saved["step"] if saved is not None else 0
+    step = plan.saved["step"] if plan.saved is not None else 0
     notes += [cut_lines(lines, step) for lines in (folder.metrics, folder.samples)]
-    if saved is None:
+    if plan.saved is None:
         write_identity(plan, folder)
     else:
         again = [*folder.read_record().resumed, {"at": now(), "step": step, "command": command()}]

@@ -23,6 +23,7 @@ from composer.graph.graph import Graph
 from composer.metrics import LOSS, monitor_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
+from composer.runs.checkpoint import check_weights
 from composer.runs.ownership import sign
 from composer.training.callbacks.configured import Configured, load_callbacks
 from composer.training.hardware import check_hardware
@@ -43,6 +44,7 @@ MEASURED = 100_000
 @dataclass(frozen=True)
 class TrainingPlan:
     """
+    saved: the checkpoint that a run resumes from
     taken: the weights that the run takes from other runs, by name; a resumed run has them already
     taken_from: where they came from, as plain data; None if the run has taken none
     frozen_until: the number of steps for which each frozen node stays frozen
@@ -57,6 +59,7 @@ class TrainingPlan:
     schedule: MakeSchedule
     loggers: Loggers
     callbacks: Configured
+    saved: Mapping[str, Any] | None
     taken: Mapping[str, torch.Tensor]
     taken_from: Mapping[str, Any] | None
     frozen_until: Mapping[str, float]
@@ -126,6 +129,7 @@ def prepare(
     check_hardware(plan.hardware)
     if saved is not None:
         check_same_data(plan.objective, saved)
+        check_weights(plan.meta, saved)  # before a config of another width allocates anything
     if plan.training.monitor != LOSS and not plan.objective.size("valid"):
         message = "has no effect: the data has no validation split, so the last checkpoint is used. Set data.valid."
         raise ConfigError([Problem("training.monitor", message)], composed.locate)
@@ -183,7 +187,7 @@ def check_config(
         origin = transfers.record() if saved is None else saved.get("init")
         return TrainingPlan(
             composed, meta, objective, training, hardware, bound["optimiser"].over(meta), bound["schedule"],
-            bound["loggers"], bound["callbacks"], taken, origin, until,
+            bound["loggers"], bound["callbacks"], saved, taken, origin, until,
         )  # fmt: skip
 
 

@@ -49,14 +49,9 @@ class RunRecorder:
     last: the metrics of the last logged training step, and of the last validation
     """
 
-    def __init__(
-        self, plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Mapping[str, Any] | None = None
-    ) -> None:
-        """
-        saved: the checkpoint that the run resumes from
-        """
+    def __init__(self, plan: TrainingPlan, folder: RunFolder, screen: Screen) -> None:
         self.plan, self.folder, self.screen, self.logger = plan, folder, screen, plan.loggers
-        progress = RunProgress(**saved["progress"]) if saved is not None else RunProgress()
+        progress = RunProgress(**plan.saved["progress"]) if plan.saved is not None else RunProgress()
         self.identity, self.began = plan.identity, time.monotonic()  # which every checkpoint holds
         self.before = folder.read_record().seconds or progress.seconds  # of the earlier starts of the run
         self.best: Figures | None = None

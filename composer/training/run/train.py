@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import lightning
 import torch
@@ -48,8 +48,6 @@ from composer.training.run.record import RunRecorder
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.screen import Screen
 from composer.views.figures import judged_batches, lacking, write_figures
-
-Saved = Mapping[str, Any] | None
 
 #: The number of examples that the figures show.
 PICTURED = 16
@@ -97,31 +95,27 @@ def train(
                 locks.enter_context(only_writer(folder))
             point = ResumePoint.find(folder)
             composed = resumed(composed, point.config, (point.saved or {}).get("plugins"))
-        saved = point.saved if point is not None else None
-        plan = prepare(composed, saved)
-        if saved is not None:
-            checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
+        plan = prepare(composed, point.saved if point is not None else None)
         if not first:
-            return fit(plan, Screen(quiet=True), None, saved, prune)
+            return fit(plan, Screen(quiet=True), None, prune)
         notes: list[str] = []
         if folder is None:
             name = composed.values["name"]
             folder, lock = create_run_folder(Path(str(composed.values["runs"])), name, partial(write_identity, plan))
             locks.enter_context(lock)
         else:
-            if saved is not None:
-                check_not_spent(plan, folder, saved)
+            check_not_spent(plan, folder)
             notes = prepare_folder(plan, folder, point)
         screen = Screen(folder.log, quiet=quiet)
-        with recording(plan, folder, screen, saved) as record:
-            show_start(screen, plan, folder, brief=brief or saved is not None)
-            for note in [*notes, *extension(plan, saved)]:
+        with recording(plan, folder, screen) as record:
+            show_start(screen, plan, folder, brief=brief or plan.saved is not None)
+            for note in [*notes, *extension(plan)]:
                 screen.say(f"note      {note}")
             if signals:
                 show_signals(screen, plan)
             on_gpu = chosen(plan.hardware) == "gpu"
             reset_peak_memory(on_gpu)
-            outcome = fit(plan, screen, record, saved, prune)
+            outcome = fit(plan, screen, record, prune)
             folder.update_record(peak_memory=peak_memory(on_gpu))  # of training alone: the figures come later
             record.status = outcome.status
             screen.end()
@@ -133,15 +127,15 @@ def train(
 
 
 @contextmanager
-def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
+def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    record = RunRecorder(plan, folder, screen, saved)
+    record = RunRecorder(plan, folder, screen)
     reason: str | None = "an error in the program"
     reserved, is_logged = ExitStack(), False
     try:
         with storage_errors(folder.path):
             reserved.enter_context(reserve(folder.path))
-            plan.loggers.open(run_info(plan, folder, saved))
+            plan.loggers.open(run_info(plan, folder))
             is_logged = True
             yield record
         reason = None
@@ -184,11 +178,11 @@ def write_artifacts(record: RunRecorder) -> None:
             record.logger.checkpoint(present(path), [alias])
 
 
-def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any]) -> None:
+def check_not_spent(plan: TrainingPlan, folder: RunFolder) -> None:
     """Raise an error if a run that has ended is resumed with nothing left to do."""
-    if not folder.ended():
+    if plan.saved is None or not folder.ended():
         return
-    steps, patience, progress = plan.total_steps(), plan.training.patience, saved["progress"]
+    steps, patience, progress = plan.total_steps(), plan.training.patience, plan.saved["progress"]
     if progress["step"] >= steps:
         raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
     if progress.get("pruned"):
@@ -201,7 +195,7 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
 
 
 def fit(
-    plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, prune: Prune | None, *more: Callback
+    plan: TrainingPlan, screen: Screen, record: RunRecorder | None, prune: Prune | None, *more: Callback
 ) -> Outcome:
     """Train on this process, which may be one of several.
 
@@ -209,14 +203,15 @@ def fit(
     more: callbacks after those of every run
     """
     interruption, logger, stopped = Interruption(), RunLogger(record), False
+    folder = record.folder if record is not None else None
     with memory_errors(plan.meta):
-        module = TrainingModule(plan, materialise(plan, saved), steps=plan.total_steps(), saved=saved)
+        module = TrainingModule(plan, materialise(plan), steps=plan.total_steps())
         callbacks = [
             *module.own_callbacks,
             *([RunFolderCallback(record, logger)] if record is not None else []),
             *([PruneCallback(prune)] if prune is not None else []),
             *plan.callbacks.values(),
-            ExactResume(record, saved),
+            ExactResume(record),
             ScreenProgress(screen),
             ValidationSamples(),
             interruption,  # after the callbacks that finish a step, and before those that begin a validation
@@ -224,9 +219,8 @@ def fit(
             *more,
         ]
         if not module.over:  # otherwise the run was killed between its last step and its end
-            own = record.folder if record is not None else None
-            stopped = not take_steps(plan, module, callbacks, saved, own, logger)
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+            stopped = not take_steps(plan, module, callbacks, folder, logger)
+    result = record.result().values if record is not None else {}
     if stopped:
         return Outcome(folder, "stopped", result, interruption.exit_code)
     return Outcome(folder, "pruned" if module.progress.pruned else "finished", result, 0)
@@ -236,7 +230,6 @@ def take_steps(
     plan: TrainingPlan,
     module: TrainingModule,
     callbacks: Sequence[Callback],
-    saved: Saved = None,
     folder: RunFolder | None = None,
     logger: RunLogger | None = None,
 ) -> bool:
@@ -260,18 +253,20 @@ def take_steps(
         )  # fmt: skip
         with together(trainer, folder):
             try:
-                trainer.fit(module, DataModule(plan, saved["progress"]["place"] if saved is not None else None))
+                trainer.fit(module, DataModule(plan))
             except Interrupted:
                 return False
     return True
 
 
-def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
+def extension(plan: TrainingPlan) -> list[str]:
     """What becomes of the learning rate of a run that is resumed with another number of steps, in a sentence."""
-    before = saved["config"].get("training") or {} if saved is not None else {}
-    if saved is None or not {"steps", "epochs"} <= before.keys():
+    if plan.saved is None:
         return []
-    steps, old, step = plan.total_steps(), plan.total_steps(before), saved["step"]
+    before, step = plan.saved["config"].get("training") or {}, plan.saved["step"]
+    if not {"steps", "epochs"} <= before.keys():
+        return []
+    steps, old = plan.total_steps(), plan.total_steps(before)
     rates = [plan.schedule(count).factor(step) for count in (old, steps)]
     if steps == old or rates[0] == rates[1]:
         return []
@@ -281,10 +276,10 @@ def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
     ]
 
 
-def materialise(plan: TrainingPlan, saved: Saved = None) -> Graph:
+def materialise(plan: TrainingPlan) -> Graph:
     graph = plan.meta.materialise(plan.seed)
-    if saved is not None:
-        graph.load_state_dict(saved["model"])
+    if plan.saved is not None:
+        graph.load_state_dict(plan.saved["model"])
     else:
         load_taken(graph, plan.taken)
     if plan.hardware.recompute:
