@@ -87,10 +87,10 @@ def chosen_fields(
     """
     state, chosen = objective.source.state(), dict[str, str]()
     if wanted is not None:
-        both = ((0, f"'{origin.given}'", origin.state or {}), (1, "the data of this run", state))
+        there, here = (f"'{origin.given}'", origin.state or {}), ("the data of this run", state)
         for names in pairs(wanted):
-            for side, whose, known in both:
-                if (name := names[side]) not in known:
+            for name, (whose, known) in zip(names, (there, here), strict=True):
+                if name not in known:
                     hint = f"{did_you_mean(name, known)}  (has: {listed(known) or 'nothing'})"
                     report.add("init.fields", f"{whose} has no vocabulary or scale of '{name}'.{hint}")
         return {ours: theirs for theirs, ours in pairs(wanted)}
@@ -117,8 +117,12 @@ def open_with(composed: Composed, objective: Objective, taken: Mapping[str, Any]
         return objective
     state = objective.source.state()
     tokenisers = {name: of["tokeniser"] for name, of in state.items() if isinstance(of, Mapping) and "tokeniser" in of}
-    # A vocabulary that a field shares with another field stays shared.
-    shared = {a: taken[b] for a in tokenisers for b in reversed(list(taken)) if tokenisers[a] == tokenisers.get(b)}
+    shared = {
+        name: taken[other]
+        for other in sorted(taken)  # in the same order when the run is resumed
+        for name, tokeniser in tokenisers.items()
+        if tokeniser == tokenisers.get(other)  # a vocabulary that two fields share stays shared
+    }
     try:
         return open_objective(composed, state | shared | dict(taken))
     except ConfigError:
