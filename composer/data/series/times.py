@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -56,25 +56,29 @@ def read_date(text: str, form: str) -> int | None:
     found = FORMS[form].fullmatch(text)
     if found is None or (is_number(text) and form != "compact"):  # a number such as 1013.2 is no month of a year
         return None
-    part = found.groupdict()
-    month = part.get("month") or part.get("only_month") or 1
-    if part.get("name"):
-        if (short := part["name"][:3].lower()) not in MONTHS:
-            return None
-        month = MONTHS.index(short) + 1
-    elif part.get("quarter"):
-        month = 3 * int(part["quarter"]) - 2
-    hour = int(part["hour"] or 0)
-    if part["half"]:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if part["half"] in "pP" else 0)
-    year = int(part["year"]) + (2000 if len(part["year"]) == 2 else 0)
-    clock = [hour, int(part["minute"] or 0), int(part["second"] or 0)]
-    found_time = _time([year, int(month), int(part.get("day") or 1), *clock])
-    if found_time is None:
+    try:
+        return _moment(found.groupdict())
+    except (ValueError, OverflowError):  # there is no such time
         return None
-    return found_time + int((part["fraction"] or "").ljust(6, "0")[:6]) - _offset(part["zone"])
+
+
+def _moment(part: Mapping[str, str | None]) -> int:
+    """The microseconds of the named parts of a date."""
+    year, hour = part["year"] or "", int(part["hour"] or 0)
+    month = int(part.get("month") or part.get("only_month") or 1)
+    if name := part.get("name"):
+        month = MONTHS.index(name[:3].lower()) + 1
+    elif quarter := part.get("quarter"):
+        month = 3 * int(quarter) - 2
+    if half := part["half"]:
+        if not 1 <= hour <= 12:
+            raise ValueError(f"{hour} {half}m")
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    day, minute, second = (
+        int(part.get(name) or default) for name, default in (("day", 1), ("minute", 0), ("second", 0))
+    )
+    whole = _time([int(year) + (2000 if len(year) == 2 else 0), month, day, hour, minute, second])
+    return whole + int((part["fraction"] or "").ljust(6, "0")[:6]) - _offset(part["zone"])
 
 
 def _iso(text: str) -> int | None:
@@ -92,29 +96,15 @@ def _offset(zone: str | None) -> int:
     """The microseconds by which a zone such as +01:00 is ahead of UTC."""
     if zone is None or zone in ("Z", "UTC"):
         return 0
-    digits = zone[1:].replace(":", "")
-    minutes = 60 * int(digits[:2]) + int(digits[2:] or 0)
-    return (-1 if zone[0] == "-" else 1) * minutes * 60 * SECOND
+    minutes = 60 * int(zone[:3]) + int(zone[0] + (zone[3:].removeprefix(":") or "0"))
+    return minutes * 60 * SECOND
 
 
-def _time(parts: Sequence[int]) -> int | None:
-    """The microseconds of year, month, day, hour, minute and second; None where there is no such time."""
+def _time(parts: Sequence[int]) -> int:
+    """The microseconds of year, month, day, hour, minute and second; an error where there is no such time."""
     year, month, day, hour, minute, second = (*parts, *(0, 1, 1, 0, 0, 0)[len(parts) :])
     later = timedelta(days=1) if (hour, minute, second) == (24, 0, 0) else timedelta()
-    try:
-        return (datetime(year, month, day, hour % 24 if later else hour, minute, second) + later - EPOCH) // MICROSECOND
-    except (ValueError, OverflowError):
-        return None
-
-
-def read_parts(cells: Sequence[Any]) -> int | None:
-    """The time of a year, a month, a day and so on, each in a cell of its own."""
-    try:
-        numbers = [float(cell) for cell in cells]
-    except (TypeError, ValueError):
-        return None
-    whole = all(number.is_integer() for number in numbers) and 1000 <= numbers[0] <= 9999
-    return _time([int(number) for number in numbers]) if whole else None
+    return (datetime(year, month, day, hour % 24 if later else hour, minute, second) + later - EPOCH) // MICROSECOND
 
 
 @dataclass(frozen=True)
@@ -139,13 +129,15 @@ class TimeForm:
 
     def read(self, cells: Sequence[Any]) -> int | None:
         """The time of a row; None where its cells hold none."""
-        if self.form == "number":
-            with suppress(TypeError, ValueError, OverflowError):
-                return round(float(cells[0]) * UNITS)
-            return None
-        if self.form == "parts":
-            return read_parts(cells)
-        return read_date(joined(cells), self.form)
+        if self.form not in ("number", "parts"):
+            return read_date(joined(cells), self.form)
+        with suppress(TypeError, ValueError, OverflowError):
+            numbers = [float(cell) for cell in cells]
+            if self.form == "number":
+                return round(numbers[0] * UNITS)
+            if all(number.is_integer() for number in numbers) and 1000 <= numbers[0] <= 9999:
+                return _time([int(number) for number in numbers])
+        return None
 
     def show(self, time: int, *, clock: bool = True) -> str:
         """A time as text: 2018-03-01 13:00:00, or the number.
