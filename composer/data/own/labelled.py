@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -49,41 +48,35 @@ def labelled(
             given = Vector(key, columns=columns, normalise=normalise, fill=fill)
         case "sequence":
             given = Sequence(key, columns=columns, normalise=normalise, fill=fill)
-    target: FieldType
-    if output == "class":
-        target = Class(label_key, column=label, weight=weight)
-    elif weight is None:
-        target = Number(label_key, column=label, normalise=normalise)
-    else:
+    if weight is not None and output == "value":
         raise Invalid("weight", "has no effect on a value: it weighs classes. Leave it out.")
-    reader = partial(_reader, path=files.path, texts=input == "text" and output == "class")
-    return FileSource({"source": given, "target": target}, reader, files)
-
-
-def _reader(
-    columns: dict[str, Column], keys: dict[str, str], reading: Reading, *, path: str | None, texts: bool
-) -> Reader:
-    """Tables; any other file holds texts of one class, unless its lines are cut into cells."""
+    target: FieldType = (
+        Class(label_key, column=label, weight=weight)
+        if output == "class"
+        else Number(label_key, column=label, normalise=normalise)
+    )
 
     def choose(file: Path) -> str:
-        if kind_of(file) in TABLES or _cut(file, reading, path):
+        """A table; any other file holds texts of one class, unless its lines are cut into cells."""
+        if kind_of(file) in TABLES or _cut(file, files):
             return "table"
-        if not texts:
+        if input != "text" or output != "class":
             raise Invalid("path", f"'{file}' is no table ({', '.join(TABLES)}), so it holds texts of one class.")
         return "class"
 
-    table = Table(columns, keys, reading=reading)
-    lines: dict[str, Column] = {
-        name: "class" if keys[name] == "label" else "line" for name in columns if keys[name] in ("columns", "label")
-    }
-    texts_of_classes = TextFilePerClass(lines, keys, reading, path=path)
-    return ByFile(readers={"table": table, "class": texts_of_classes}, choose=choose)
+    def reader(columns: dict[str, Column], keys: dict[str, str], reading: Reading) -> Reader:
+        names = {"columns": "line", "label": "class"}
+        lines: dict[str, Column] = {name: names[keys[name]] for name in columns if keys[name] in names}
+        texts = TextFilePerClass(lines, keys, reading, path=files.path)
+        return ByFile(readers={"table": Table(columns, keys, reading), "class": texts}, choose=choose)
+
+    return FileSource({"source": given, "target": target}, reader, files)
 
 
-def _cut(file: Path, reading: Reading, path: str | None) -> bool:
+def _cut(file: Path, files: FileKeys) -> bool:
     """Whether the training, the config or the first part of the file says that its lines hold several cells."""
-    if reading.new_files.trained is not None:
-        return reading.new_files.trained.delimiter is not None
-    if len(find_files(path)) > 1:
+    if files.new_files.trained is not None:
+        return files.new_files.trained.delimiter is not None
+    if len(find_files(files.path)) > 1:
         return False
-    return reading.delimiter is not None or reading.layout(file).width > 1
+    return files.delimiter is not None or files.layout(file).width > 1

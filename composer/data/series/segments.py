@@ -72,10 +72,7 @@ def within(part: Part, steps: Stretches, length: int) -> tuple[Tensor, Tensor]:
 
     The pieces of a held-out split include the ``length`` steps before them, which are inputs only.
     """
-    starts, ends = steps.starts.clamp(min=part.start), steps.ends.clamp(max=part.end)
-    if part.split != "train":
-        starts, first = torch.maximum(starts - length, steps.starts), starts
-    else:
-        first = starts
+    first, ends = steps.starts.clamp(min=part.start), steps.ends.clamp(max=part.end)
+    starts = first if part.split == "train" else torch.maximum(first - length, steps.starts)
     kept = first < ends
     return starts[kept], ends[kept]

@@ -71,9 +71,7 @@ class Roles:
         self.unread |= {c.column: reasons[c.guess] for c in self.found.columns if c.guess in reasons}
         self.unread |= dict.fromkeys(self.found.times.columns if self.found.times else (), "the time of the row")
         for text in self.texts:
-            left = (
-                len(self.texts) - 1 + bool(self.classes or self.numbers)
-            )  # without this text, there has to be something to predict
+            left = len(self.texts) - 1 + bool(self.classes or self.numbers)  # something to predict has to be left
             if left > 1 and (reason := self._no_text(text)) is not None:
                 self.unread[text.column] = reason
 
