@@ -145,9 +145,8 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
         if not cells:
             left[name] = "no value"
         elif 2 * len(numbers) < len(cells):
-            left[name] = (
-                "the time" if parts and fitting_forms([[c] for c in cells]) else f"no numbers, e.g. '{cells[0]}'"
-            )
+            dates = parts and fitting_forms([[cell] for cell in cells])
+            left[name] = "the time" if dates else f"no numbers, e.g. '{cells[0]}'"
         elif (share := looked.missing_share(name)) > MOST_MISSING:
             left[name] = f"{100 * share:.0f} % missing"
         elif parts and name.strip().lower() in PARTS and all(number.is_integer() for number in numbers):
