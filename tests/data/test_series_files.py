@@ -116,6 +116,8 @@ def test_a_column_that_is_named_tells_that_there_is_a_header(tmp_path):
     source = load_source(series(tmp_path / "a.csv", channels=["x"]))
     assert source.size("train") == 17 - 6 + 1
     assert source.files.form.names == ["when"]
+    numbered = load_source(series(tmp_path / "a.csv", channels=["x"], time=1))
+    assert numbered.times("target", "train", [0], 1) == source.times("target", "train", [0], 1)
 
 
 # Times and steps
