@@ -50,7 +50,7 @@ def compile_graph(
     ordered = wire(drafts, fields, path, report)
     graph = infer(ordered, fields, report)
     prove(graph, reveals or {}, report)
-    graph.plan = split(graph, report)
+    split(graph, report)
     if report.problems:
         raise ConfigError(report.problems, locate)
     return graph

@@ -12,11 +12,10 @@ from dataclasses import replace
 from composer.core.problems import Report
 from composer.graph.compiler.prove import late_sources, trace_field
 from composer.graph.graph import Graph
-from composer.graph.nodes import GraphPlan
 
 
-def split(graph: Graph, report: Report) -> GraphPlan:
-    """The plan of the graph with the inputs that are generated, the nodes that stream and what heads read late."""
+def split(graph: Graph, report: Report) -> None:
+    """Complete the graph's plan: the inputs that are generated, the nodes that stream, and what heads read late."""
     nodes, inputs = graph.plan.nodes, graph.plan.inputs
     generated: set[str] = set()
     for name in inputs:
@@ -30,24 +29,22 @@ def split(graph: Graph, report: Report) -> GraphPlan:
     for node in nodes:
         if any(name in generated or name in streams for name in node.inputs):
             streams.add(node.name)
-    plan = replace(graph.plan, nodes=nodes, generated=frozenset(generated), streams=frozenset(streams))
-    _check_axes(plan, report)
-    return plan
+    graph.plan = replace(graph.plan, nodes=nodes, generated=frozenset(generated), streams=frozenset(streams))
+    _check_axes(graph, report)
 
 
-def _check_axes(plan: GraphPlan, report: Report) -> None:
+def _check_axes(graph: Graph, report: Report) -> None:
     """No field can be generated along a given one: decoding reads no step of that field and does not know its end."""
-    for head in plan.nodes:
-        if head.predicts not in plan.generated:
+    plan = graph.plan
+    for head in graph.heads:
+        target, read = str(head.predicts), graph.reads(head.name)
+        if target not in plan.generated & read:
             continue
-        axis = plan.inputs[head.predicts].axis or head.predicts
-        read = {name for node in plan.ancestors(head.name) for name in node.inputs}
-        if head.predicts not in read:
-            continue
+        axis = plan.inputs[target].axis or target
         for name, field in plan.given.items():
             if name in read and (field.axis or name) == axis:
                 report.add(
                     f"{head.path}.predicts",
-                    f"'{head.predicts}' has one value for every step of the given '{name}', so it cannot be generated "
+                    f"'{target}' has one value for every step of the given '{name}', so it cannot be generated "
                     f"step by step from its own earlier values. Let '{head.name}' depend on one of the two only.",
                 )

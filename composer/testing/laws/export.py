@@ -17,8 +17,7 @@ def export(subject: Subject) -> None:
     if not can_export(subject.module, "torch"):
         return
     states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
-    with torch.no_grad(), warnings.catch_warnings(), without_stack_traces():
-        warnings.simplefilter("ignore")  # torch warns about its own internals
+    with torch.no_grad(), warnings.catch_warnings(action="ignore"), without_stack_traces():  # torch warns about itself
         for state in states:
             expected, after = subject.run(subject.inputs, state)
             program = torch.export.export(AsModule(subject), (subject.inputs, state), strict=False)

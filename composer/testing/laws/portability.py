@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -47,7 +46,11 @@ def _under_autocast(subject: Subject) -> None:
     exact, _ = lower.run(lower.inputs)
     rounded, _ = replace(lower, module=_rounded(lower.module)).run(lower.inputs)
     before = after = None
-    with _plain_kernels(), torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+    # oneDNN's bfloat16 kernels crash on CPUs that report AMX but do not permit its use; torch warns about GPU settings
+    # whenever its flags change.
+    plain = torch.backends.mkldnn.flags(enabled=False)
+    autocast = torch.autocast("cpu", dtype=torch.bfloat16)
+    with warnings.catch_warnings(action="ignore"), plain, autocast, torch.no_grad():
         outputs, _ = lower.run(lower.inputs)
         if subject.stateful and subject.causal:
             before = lower.start(lower.inputs)
@@ -73,12 +76,3 @@ def _rounded(module: torch.nn.Module) -> torch.nn.Module:
     for weight in other.parameters():
         weight.copy_(weight.bfloat16())
     return other
-
-
-@contextmanager
-def _plain_kernels() -> Iterator[None]:
-    """Switch oneDNN off: its bfloat16 kernels crash on CPUs that report AMX but do not permit its use."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns about GPU settings whenever these flags change
-        with torch.backends.mkldnn.flags(enabled=False):
-            yield
