@@ -54,8 +54,8 @@ class GraphPlan:
     inputs: dict[str, Field]  # the fields that the graph reads
     targets: dict[str, Field]  # the fields that its heads predict
     outputs: dict[str, Field]  # the output of every node
-    generated: frozenset[str]  # the inputs that are generated autoregressively: a head predicts them step by step
-    streams: frozenset[str]  # the nodes that depend on a generated input
+    generated: frozenset[str] = frozenset()  # the inputs that a head predicts step by step (autoregressively)
+    streams: frozenset[str] = frozenset()  # the nodes that depend on a generated input
 
     @property
     def given(self) -> dict[str, Field]:

@@ -49,7 +49,7 @@ def infer(nodes: list[Node], fields: Mapping[str, Field], report: Report) -> Gra
     inputs = {name: field for name, field in fields.items() if name in read}
     targets = {node.predicts: fields[node.predicts] for node in built if node.predicts is not None}
     outputs = {name: known[name] for name in modules}
-    return Graph(GraphPlan(built, inputs, targets, outputs, frozenset(), frozenset()), modules)
+    return Graph(GraphPlan(built, inputs, targets, outputs), modules)
 
 
 def _attempt(
