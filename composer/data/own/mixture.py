@@ -89,7 +89,7 @@ class Mixture(Source):
                 with self._opened(name) as source:
                     mine = _learned_from_values(source)
                 self._check_learned(name, first, mine, state)
-            self.sources[name].restore(state)  # the first, too: packed rows are kept by what their source has learned and says of it
+            self.sources[name].restore(state)  # the first, too: rows are kept by what is learned and noted
         self._check_fields()
 
     @contextmanager
