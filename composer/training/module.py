@@ -235,8 +235,8 @@ class TrainingModule(lightning.LightningModule):
 
     @property
     def logs(self) -> bool:
-        """Whether values go to the Trainer's logger, if it has one; in a run, ``RunFolderCallback`` writes them."""
-        return self.trainer.logger is not None and not isinstance(self.trainer.logger, RunLogger)
+        """Whether values go to the Trainer's logger; in a run, ``RunFolderCallback`` writes them."""
+        return not isinstance(self.trainer.logger, RunLogger)
 
     def means(self, rate: float) -> dict[str, float]:
         """What is logged of the steps since the last log, and the totals of the run; then counting starts again."""

@@ -246,7 +246,7 @@ def take_steps(
     with lightning_noise():
         trainer = lightning.Trainer(
             **trainer_options(plan.hardware, module.graph), max_steps=module.steps, max_epochs=-1,
-            callbacks=list(callbacks), logger=logger or False, log_every_n_steps=plan.training.log_every,
+            callbacks=list(callbacks), logger=logger or RunLogger(None), log_every_n_steps=plan.training.log_every,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
             use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0,
             val_check_interval=1, check_val_every_n_epoch=None,
