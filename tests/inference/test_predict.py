@@ -218,7 +218,7 @@ def test_a_language_model_scores_texts_as_its_loss_does(runs):
         (
             "forecaster",
             ["data.path=timeless.csv"],
-            "there is no column 'time' in 'timeless.csv'. Name the time: data.time",
+            "there is no column 'time' in 'timeless.csv'. (has: the columns a, b) Name the time: data.time",
         ),
         ("seq2vec", ["model.dim=8"], "only the data can be changed"),
         ("seq2vec", ["data.pth=x"], "Did you mean 'path'?"),
