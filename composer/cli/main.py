@@ -176,23 +176,25 @@ def run_describe(options: argparse.Namespace) -> None:
 
 
 def describe(plan: TrainingPlan, options: argparse.Namespace) -> None:
-    from composer.graph.describe import summarise, table
+    from composer.graph.describe import summarise
+    from composer.views.graph_tables import graph_table
 
     summary, source = summarise(plan.meta, options.length), plan.objective.source
     notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
     remarks = [f"'{field}' is not read: no node takes it, and no head predicts it." for field in plan.unread]
     remarks += [f"Tokens of {field}: {note}." for field, note in source.notes.items()]
-    output(options, lambda: summary | notes, lambda: "\n".join([table(summary), *remarks, *source.remarks]))
+    output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *remarks, *source.remarks]))
 
 
 def run_signals(options: argparse.Namespace) -> None:
     plan = planned(options)
-    from composer.graph.signal_flow import as_data, measure, problems, table, warnings
+    from composer.graph.signal_flow import as_data, measure, problems, warnings
+    from composer.views.graph_tables import signal_table
 
     measured, locate = measure(plan.meta.materialise(options.seed), options.seed), plan.composed.locate
     found = problems(measured)
     told = [f"\n{warnings(found, locate)}"] if found else []
-    output(options, lambda: as_data(measured, locate), lambda: "\n".join([table(measured), *told]))
+    output(options, lambda: as_data(measured, locate), lambda: "\n".join([signal_table(measured), *told]))
 
 
 def run_draw(options: argparse.Namespace) -> None:

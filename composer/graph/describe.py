@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal
 
@@ -159,52 +159,6 @@ def _flatten(value: Any, name: str = "") -> list[tuple[str, Any]]:
         inside = ((f"{name}.{key}" if name else key, item) for key, item in value.items())
         return [pair for key, item in inside for pair in _flatten(item, key)]
     return [(name, str(value) if isinstance(value, Reference) else value)]
-
-
-HEADINGS = ("node", "block", "output", "parameters", "FLOPs/token", "state", "runs")
-NUMBERS = (3, 4, 5)
-
-
-def table(summary: Mapping[str, Any]) -> str:
-    """The summary as a table of text."""
-    rows = [row for node in summary["nodes"] for row in _rows(node)]
-    totals = summary["totals"]
-    figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
-    total = ("total", "", "", *figures, "")
-    head, rule, *lines, foot = aligned([HEADINGS, *rows, total], NUMBERS)
-    once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
-    notes = "Runs once: every node. Nothing is generated."
-    if streams:
-        notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
-    footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
-    return "\n".join([_headline(summary), "", head, rule, *lines, rule, foot, "", notes, footer])
-
-
-def _headline(summary: Mapping[str, Any]) -> str:
-    inputs = [f"{i['name']} {shown_shape(i)}{' (generated)' * i['generated']}" for i in summary["inputs"]]
-    targets = [f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"]]
-    return f"{summary['family']}: reads {', '.join(inputs)}; {', '.join(targets)}."
-
-
-def _rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """One row for the node, and one more for every further kind of layers inside the node."""
-    first, *rest = node["contents"] or [node["block"]]
-    state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
-    figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)
-    return [
-        (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
-        *(("", more, "", "", "", "", "") for more in rest),
-    ]
-
-
-def aligned(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> list[str]:
-    """The first row as headings above the others; columns of text aligned left, those of numbers aligned right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = enumerate(zip(row, widths, strict=True))
-        lines.append("  ".join(cell.rjust(w) if i in numbers else cell.ljust(w) for i, (cell, w) in cells).rstrip())
-    return [lines[0], "-" * (sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
 
 
 def shown_shape(output: Mapping[str, Any]) -> str:

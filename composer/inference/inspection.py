@@ -16,7 +16,7 @@ from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.core.storage.atomic_files import write_text
 from composer.decoding import DecodeOptions, decode
-from composer.graph.describe import summarise, table
+from composer.graph.describe import summarise
 from composer.inference.model import Model
 from composer.inference.model_vectors import token_vectors
 from composer.inference.prediction import PredictionOptions, Predictor, horizon_of
@@ -42,6 +42,7 @@ from composer.views.figures import (
 from composer.views.figures.forecast import forecast_figure
 from composer.views.figures.probe import read_inputs, time_axes
 from composer.views.figures.projection import projection_figure
+from composer.views.graph_tables import graph_table
 from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Inspection:
         config = model.config
         what = f"data {config['data']['type']}, objective {config['objective']['type']}, {model.step:,} steps"
         notes = [what] + ([self.note] if self.note else [])
-        return PageSection("The model", notes, [], [], drawing=svg(summary), preformatted=table(summary))
+        return PageSection("The model", notes, [], [], drawing=svg(summary), preformatted=graph_table(summary))
 
     def _examples(self, batch: Batch) -> PageSection:
         some = _first(batch, LISTED)

@@ -2,11 +2,11 @@
 
 measured = measure(graph.materialise())
 problems(measured)  # every limit that is exceeded, with the node to change
-print(table(measured))
+print(composer.views.graph_tables.signal_table(measured))
 """
 
 from composer.graph.signal_flow.limits import problems
 from composer.graph.signal_flow.measurement import Measurement, measure
-from composer.graph.signal_flow.view import as_data, table, warnings
+from composer.graph.signal_flow.view import as_data, warnings
 
-__all__ = ["Measurement", "as_data", "measure", "problems", "table", "warnings"]
+__all__ = ["Measurement", "as_data", "measure", "problems", "warnings"]

@@ -11,19 +11,19 @@ from typing import Any
 import torch
 
 from composer.data import SPLITS
-from composer.graph.describe import table
 from composer.metrics import LOSS
 from composer.runs.folder import RunFolder
 from composer.training.hardware import chosen
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import VALID, RunRecorder, in_words
 from composer.training.screen import Screen
+from composer.views.graph_tables import graph_table
 
 
 def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:
     """Print the graph, the data, the device and the run's folder."""
     if not brief:
-        screen.say(table(plan.summary))
+        screen.say(graph_table(plan.summary))
         objective, source, values = plan.objective, plan.objective.source, plan.composed.values
         sizes = ", ".join(f"{objective.size(split):,} {split}" for split in SPLITS if objective.size(split))
         screen.say()

@@ -1,0 +1,101 @@
+"""Tables of a graph for the terminal: of what it is and costs, and of the sizes of its signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from composer.graph.describe import human, shown_shape
+from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot_name
+from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
+from composer.views.tables import Column, terminal_width, text_table
+
+#: The least width in cells: names of nodes are broken only in wider tables.
+WIDE = 120
+
+NUMBERS = [Column(heading, right=True) for heading in ("parameters", "FLOPs/token", "state")]
+GRAPH = ("node", "block", "output", *NUMBERS, "runs")
+
+FIGURES = [Column(heading, right=True) for heading in ("size", "gradient", "first step", "last step")]
+SIZES = ("node", *FIGURES, "sum of")
+INFLUENCES = ("head", "input", Column("head reads", right=True), Column("head's output", right=True))
+
+EXPLANATION = f"""\
+Root mean squares at initialisation, over random inputs and targets: of each output, and of the loss's gradient with
+respect to the output, over all steps and at the first and last. Limits: the terms of a sum are at most {TERMS:g} times
+apart, neighbours and layers {NEIGHBOURS:g} times; an input changes at least {INFLUENCE:g} of what a head reads."""
+
+
+def graph_table(summary: Mapping[str, Any]) -> str:
+    """The summary of a graph: every node with its block, output, size and cost, then how the graph runs."""
+    rows = [row for node in summary["nodes"] for row in _node_rows(node)]
+    totals = summary["totals"]
+    figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
+    table = text_table(GRAPH, rows, totals=[("total", "", "", *figures, "")], width=_width())
+    once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
+    notes = "Runs once: every node. Nothing is generated."
+    if streams:
+        notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
+    footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
+    return "\n".join([_headline(summary), "", table, "", notes, footer])
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    inputs = [f"{i['name']} {shown_shape(i)}{' (generated)' * i['generated']}" for i in summary["inputs"]]
+    targets = [f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"]]
+    return f"{summary['family']}: reads {', '.join(inputs)}; {', '.join(targets)}."
+
+
+def _node_rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """One row for the node, and one more for every further kind of layers inside the node."""
+    first, *rest = node["contents"] or [node["block"]]
+    state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
+    figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)
+    return [
+        (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
+        *(("", more, "", "", "", "", "") for more in rest),
+    ]
+
+
+def signal_table(measured: Measurement) -> str:
+    """The sizes of every node and slot, and the influence of every input on every head."""
+    influences = [
+        (each.head, f"order of {each.field}" if each.order else each.field, _figure(each.reads), _figure(each.output))
+        for each in measured.influences
+    ]
+    tables = [text_table(SIZES, _size_rows(measured), width=_width()), text_table(INFLUENCES, influences), EXPLANATION]
+    if measured.started_at_zero:
+        tables.append(f"Zero at first, drawn at random to be measured: {', '.join(measured.started_at_zero)}.")
+    return "\n\n".join(tables)
+
+
+def _size_rows(measured: Measurement) -> list[tuple[str, ...]]:
+    """One row per node, followed by rows for its slots and sums."""
+    rows = []
+    for node in measured.nodes:
+        sizes = {size.slot: size for size in measured.sizes if size.node == node.name}
+        sums: dict[str, list[TermSizes]] = {}
+        for found in measured.sums:
+            if found.node == node.name:
+                sums.setdefault(found.slot, []).append(found)
+        for slot in dict.fromkeys(["", *sums, *sizes]):
+            rows.append(_size_row(node.name, slot, sizes.get(slot), sums.get(slot, [])))
+    return rows
+
+
+def _size_row(node: str, slot: str, size: Size | None, sums: Sequence[TermSizes]) -> tuple[str, ...]:
+    figures = ("",) * 4 if size is None else tuple(map(_figure, (size.rms, size.gradient, size.first, size.last)))
+    return (f"  {slot_name(slot)}" if slot else node, *figures, "; ".join(map(_shares, sums)))
+
+
+def _shares(found: TermSizes) -> str:
+    total = sum(term.rms for term in found.terms) or 1.0
+    return " + ".join(f"{term.node or term.name} {term.rms:.2g} ({term.rms / total:.0%})" for term in found.terms)
+
+
+def _figure(number: float | None) -> str:
+    return "" if number is None else f"{number:.2g}"
+
+
+def _width() -> int:
+    return max(terminal_width(), WIDE)
