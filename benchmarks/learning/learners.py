@@ -62,7 +62,7 @@ class OurLearner:
 
     def loss(self, batch: Batch) -> Tensor:
         outputs, _ = self.model(self.model.read(batch.signals))
-        weights = torch.tensor([weigh([batch], str(head.predicts)) for head in self.model.heads])
+        weights = torch.tensor([weigh(batch, str(head.predicts)) for head in self.model.heads])
         return (loss_sums(self.model, outputs, batch) / weights.clamp(min=1.0)).sum()
 
     def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
@@ -82,7 +82,7 @@ class PeerLearner:
 
     def loss(self, batch: Batch) -> Tensor:
         losses = step_losses(self.model(self.plan.meta.read(batch.signals)), batch.signals[TARGET])
-        return (losses * batch.weight(TARGET)).sum() / max(1.0, weigh([batch], TARGET))
+        return (losses * batch.weight(TARGET)).sum() / max(1.0, weigh(batch, TARGET))
 
     def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
         inputs, target = self.plan.meta.read(batch.signals), batch.signals[TARGET]

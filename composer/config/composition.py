@@ -25,7 +25,7 @@ from composer.config.paths_elsewhere import unasked
 from composer.config.resolution import references, resolved
 from composer.config.search_path import SearchPath
 from composer.config.sentences import hydra_errors
-from composer.config.slots import Options, expand_options, replace_blocks, spread_defaults
+from composer.config.slots import expand_options, replace_blocks, spread_defaults
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
@@ -143,15 +143,10 @@ def resolve_config(overrides: Sequence[str], *, to_compile: bool = False) -> Com
     with hydra_errors(overrides):
         search = SearchPath()
         layers, defaults, chosen, values_set = search.merge(PRIMARY, overrides)
-    for removed in (override for override in overrides if override.startswith("~")):
-        layers.places.setdefault(removed[1:].partition("=")[0], f"command line: {removed}")
-    options = Options(search.find, lambda path: search.merge(path).layers.values)
-    primary = search.find(PRIMARY)
-    assert primary is not None
-    replace_blocks(layers, options)
-    fit_heads(layers, primary, chosen, options)
+    replace_blocks(layers, search)
+    fit_heads(layers, search, chosen)
     problems = spread_defaults(layers, defaults, chosen, SECTIONS)
-    expand_options(layers.values.get("model"), options)
+    expand_options(layers.values.get("model"), search)
     problems += _unknown(layers, search)
     given = tuple(o for o in overrides if not o.startswith("hydra."))
     if problems:

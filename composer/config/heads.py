@@ -10,21 +10,23 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from composer.config.layers import Layers, select
-from composer.config.slots import NODE_KEYS, Options
-from composer.config.yaml_files import ConfigFile
+from composer.config.search_path import SearchPath
+from composer.config.slots import NODE_KEYS
+from composer.config.yaml_files import PRIMARY
 
 GROUP = "head"
 
 
-def fit_heads(layers: Layers, primary: ConfigFile, chosen: Container[str], options: Options) -> None:
+def fit_heads(layers: Layers, search: SearchPath, chosen: Container[str]) -> None:
     """Replace the default head of nodes that predict a declared field whose type names another head.
 
-    primary: the file with the defaults
     chosen: the command line's choices of groups
     """
     wanted = dict(_wanted(layers.values))
     if not wanted or GROUP in chosen:
         return
+    primary = search.find(PRIMARY)
+    assert primary is not None
     choices = (entry for entry in primary.content["defaults"] if isinstance(entry, dict))
     default = next(f"{GROUP}/{entry[GROUP]}" for entry in choices if GROUP in entry)
     origins, nodes = layers.origins, select(layers.values, "model.nodes")
@@ -35,7 +37,7 @@ def fit_heads(layers: Layers, primary: ConfigFile, chosen: Container[str], optio
         for key in [key for key in node if key not in NODE_KEYS and origins.get(f"{path}.{key}") == default]:
             del node[key]
         node["type"], origins[f"{path}.type"] = head, f"{GROUP}/{head}"
-        node |= {key: value for key, value in (options.keys(GROUP, head) or {}).items() if key not in node}
+        node |= {key: value for key, value in search.keys(GROUP, head).items() if key not in node}
 
 
 def _wanted(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

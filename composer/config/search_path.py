@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
@@ -49,6 +50,19 @@ class SearchPath:
         folder = next((folder for folder in self.folders if folder.file(config_path).is_file()), None)
         return folder.read(config_path) if folder is not None else None
 
+    def option(self, group: str, name: object) -> ConfigFile | None:
+        """The file of an option of a group; None where a name is none of an option, or a path to somewhere else."""
+        named = isinstance(name, str) and name.isidentifier() and group.isidentifier()
+        return self.find(f"{group}/{name}") if named else None
+
+    def keys(self, group: str, name: object) -> dict[str, Any]:
+        """The keys of an option such as conf/mixer/lstm.yaml, not resolved; empty if there is no such option."""
+        file = self.option(group, name)
+        if file is None:
+            return {}
+        made = self.merge(f"{group}/{name}").layers.values[group] if "defaults" in file.content else file.content
+        return deepcopy(made)
+
     def is_group(self, key: str) -> bool:
         return any((folder.path / key).is_dir() for folder in self.folders)
 
@@ -79,6 +93,8 @@ class SearchPath:
             if item.package and (chooser := _chooser(item, choices)) is not None:
                 layers.places[f"{item.package}.type"] = f"command line: {chooser.input_line}"
         layers.add_overrides(values_set)
+        for removed in (str(override.input_line) for override in parsed if override.is_delete()):
+            layers.places.setdefault(removed[1:].partition("=")[0], f"command line: {removed}")
         return Merged(layers, [item for item, _ in defaults], choices, values_set)
 
     def _defaults(self, name: str, choices: Sequence[str]) -> Defaults:

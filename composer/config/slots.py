@@ -7,7 +7,7 @@ that stood there before; they are dropped here, because they came from a lower l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,41 +15,14 @@ from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
 
 from composer.config.layers import COMMAND_LINE, Layers, select
-from composer.config.yaml_files import ConfigFile
+from composer.config.search_path import SearchPath
 from composer.core.problems import Problem
 
 #: The keys of a node that belong to the node, whatever its block is.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
 
 
-class Options:
-    """The keys of the options of config groups, such as those of conf/mixer/lstm.yaml.
-
-    find: the file of an option by its Hydra path, such as mixer/lstm
-    compose: the values of the config at such a path, composed by Hydra, for an option that has defaults of its own
-    """
-
-    def __init__(self, find: Callable[[str], ConfigFile | None], compose: Callable[[str], Mapping[str, Any]]) -> None:
-        self.find, self.compose = find, compose
-
-    def keys(self, group: str, name: object) -> dict[str, Any] | None:
-        """The keys of an option, not resolved; None if there is no such option."""
-        file = self._file(group, name)
-        if file is None:
-            return None
-        return deepcopy(self.compose(f"{group}/{name}")[group] if "defaults" in file.content else file.content)
-
-    def is_made_of_others(self, group: str, name: object) -> bool:
-        """Whether there is an option of this name that leaves its ``type`` to the options among its defaults."""
-        file = self._file(group, name)
-        return file is not None and "defaults" in file.content and "type" not in file.content
-
-    def _file(self, group: str, name: object) -> ConfigFile | None:
-        named = isinstance(name, str) and name.isidentifier() and group.isidentifier()  # no path to somewhere else
-        return self.find(f"{group}/{name}") if named else None
-
-
-def replace_blocks(layers: Layers, options: Options) -> None:
+def replace_blocks(layers: Layers, search: SearchPath) -> None:
     """Where a later layer has changed a ``type``, the keys of the old block become those of the new one's option."""
     for path, by in list(layers.set_by.items()):
         parent, _, key = path.rpartition(".")
@@ -63,18 +36,22 @@ def replace_blocks(layers: Layers, options: Options) -> None:
             if by[0] <= layers.last(f"{parent}.{name}") < by[-1]:  # a layer before the first type speaks of any block
                 del section[name]
         group = str(section.get("kind") or parent.rpartition(".")[2])
-        section |= {name: value for name, value in (options.keys(group, chosen) or {}).items() if name not in section}
+        section |= {name: value for name, value in search.keys(group, chosen).items() if name not in section}
 
 
-def expand_options(section: Any, options: Options) -> None:
-    """Replace every name of an option that is no block's, such as a bidirectional LSTM, by the option's own keys."""
+def expand_options(section: Any, search: SearchPath) -> None:
+    """Replace every name of an option that is no block's, such as a bidirectional LSTM, by the option's own keys.
+
+    Such an option leaves its ``type`` to the options among its defaults.
+    """
     for key, value in list(section.items()) if isinstance(section, dict) else ():
         given = value if isinstance(value, dict) else {"type": value}
         group, name = str(given.get("kind") or key), given.get("type")
-        if options.is_made_of_others(group, name):
+        file = search.option(group, name)
+        if file is not None and "defaults" in file.content and "type" not in file.content:
             rest = {k: v for k, v in given.items() if k != "type"}
-            section[key] = _merged(options.keys(group, name) or {}, rest)
-        expand_options(section[key], options)
+            section[key] = _merged(search.keys(group, name), rest)
+        expand_options(section[key], search)
 
 
 def _merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserErr
     for node in graph.walk(signals):
         if not _finite(signals[node.name]):
             return UserError(f"{head}node '{node.name}' is the first whose output is not. {advice}")
-    return UserError(f"{head}every node's output is finite, so it is the loss itself, of {_heads(graph)}. {advice}")
+    heads = ", ".join(each.name for each in graph.heads)
+    return UserError(f"{head}every node's output is finite, so it is the loss itself, of {heads}. {advice}")
 
 
 def gradient_not_finite(graph: Graph, step: int) -> UserError:
@@ -54,10 +55,6 @@ def gradient_not_finite(graph: Graph, step: int) -> UserError:
     ]
     where = f"node '{bad[-1]}' is the first, from the loss backwards, whose gradient is not" if bad else "no node's is"
     return UserError(f"{GRADIENT} at step {step}: {where}. Lower optimiser.learning_rate, or look at the data.")
-
-
-def _heads(graph: Graph) -> str:
-    return ", ".join(head.name for head in graph.heads)
 
 
 def _finite(signal: Signal) -> bool:

@@ -59,7 +59,8 @@ class StepBatch:
     @classmethod
     def of(cls, batches: Sequence[Batch], targets: Sequence[str], place: Mapping[str, int]) -> Self:
         rows = sum(batch.rows for batch in batches)
-        weights = torch.tensor([*(weigh(batches, target) for target in targets), rows], dtype=torch.float32)
+        sums = [sum(weigh(batch, target) for batch in batches) for target in targets]
+        weights = torch.tensor([*sums, rows], dtype=torch.float32)
         counts = [count_tokens(batch) for batch in batches]
         tokens = sum(real for real, _ in counts), sum(padded for _, padded in counts)
         return cls([MicroBatch.of(batch) for batch in batches], weights, tokens, rows, place)
@@ -96,12 +97,8 @@ class StepBatches:
         self.loader.batches.load_state_dict(state)
 
 
-def weigh(batches: Sequence[Batch], target: str) -> float:
-    """The weight of a target in all these batches: the objective's weights, else the real time steps, else the rows."""
-    return sum(_weigh(batch, target) for batch in batches)
-
-
-def _weigh(batch: Batch, target: str) -> float:
+def weigh(batch: Batch, target: str) -> float:
+    """The weight of a target in a batch: the objective's weights, else the real time steps, else the rows."""
     if target in batch.weights:
         return float(batch.weights[target].sum())
     signal = batch.signals[target]

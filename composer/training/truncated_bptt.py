@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.problems import Invalid
-from composer.core.signals import Signal, State
+from composer.core.signals import Signal
 from composer.graph.describe import count_state
 from composer.graph.graph import Graph
 from composer.objectives import Batch
@@ -38,12 +39,8 @@ class CarriedStates:
                 inputs[name].values[:, :1] = last
         outputs, state = graph(inputs, state)
         last = {name: batch.signals[name].values[:, -1:] for name in inputs}
-        self.kept[index] = {"epoch": epoch, "state": cut_gradient(state), "last": last}
+        self.kept[index] = {"epoch": epoch, "state": pytree.tree_map(Tensor.detach, state), "last": last}
         return outputs
-
-
-def cut_gradient(state: State) -> State:
-    return pytree.tree_map(lambda leaf: leaf.detach(), state)
 
 
 def check_carry(graph: Graph) -> None:

@@ -10,15 +10,17 @@ from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot
 from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
 from composer.views.tables import Column, terminal_width, text_table
 
+Columns = tuple[Column | str, ...]
+
 #: The least width in cells: names of nodes are broken only in wider tables.
 WIDE = 120
 
 NUMBERS = [Column(heading, right=True) for heading in ("parameters", "FLOPs/token", "state")]
-GRAPH = ("node", "block", "output", *NUMBERS, "runs")
+GRAPH: Columns = ("node", "block", "output", *NUMBERS, "runs")
 
 FIGURES = [Column(heading, right=True) for heading in ("size", "gradient", "first step", "last step")]
-SIZES = ("node", *FIGURES, "sum of")
-INFLUENCES = ("head", "input", Column("head reads", right=True), Column("head's output", right=True))
+SIZES: Columns = ("node", *FIGURES, "sum of")
+INFLUENCES: Columns = ("head", "input", Column("head reads", right=True), Column("head's output", right=True))
 
 EXPLANATION = f"""\
 Root mean squares at initialisation, over random inputs and targets: of each output, and of the loss's gradient with

@@ -181,5 +181,5 @@ def test_the_loss_is_the_one_that_training_lowers(name):
             inputs = {key: batch.signals[key] for key in graph.plan.inputs if key not in graph.plan.generated}
             outputs, _ = graph(inputs | graph.shifted(batch.signals))
             sums = sums + loss_sums(graph, outputs, batch)
-    trained = float(sums[0] / weigh(batches, "target"))
+    trained = float(sums[0] / sum(weigh(batch, "target") for batch in batches))
     assert evaluate(graph, objective, batches).values["loss"] == pytest.approx(trained, rel=1e-5)

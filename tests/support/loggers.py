@@ -15,6 +15,13 @@ def info(folder, **changes):
     return RunInfo(folder=folder, **(facts | changes))
 
 
+def open_loggers(section, run):
+    """The loggers of a config's ``logger`` section, opened. The caller has to call ``finish``."""
+    opened = load_loggers(section)
+    opened.open(run)
+    return opened
+
+
 def refused(*overrides):
     with pytest.raises(UserError) as caught:
         chosen(*overrides)

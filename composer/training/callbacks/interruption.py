@@ -28,7 +28,7 @@ class Interruption(Callback):
         self.signal: int | None = None
         self.before: dict[int, Any] = {}
 
-    def install(self) -> None:
+    def on_train_start(self, trainer: Trainer, module: Any) -> None:
         if threading.current_thread() is threading.main_thread():
             self.before = {number: signal.signal(number, self._take) for number in self.SIGNALS}
 
@@ -36,9 +36,6 @@ class Interruption(Callback):
         for number, handler in self.before.items():
             signal.signal(number, handler)
         self.before = {}
-
-    def on_train_start(self, trainer: Trainer, module: Any) -> None:
-        self.install()
 
     def on_train_batch_start(self, trainer: Trainer, module: Any, batch: Any, batch_idx: int) -> None:
         if self.signal is not None:

@@ -128,10 +128,3 @@ def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
             raise ConfigError([Problem(f"logger.{NONE}", f"'{NONE}' takes no parameters.")], locate)
         section = others
     return Loggers([*bind_named("logger", section, "logger", locate).values()])
-
-
-def open_loggers(section: object, run: RunInfo, locate: Locate = lambda path: "") -> Loggers:
-    """The loggers of a config's ``logger`` section, opened. The caller has to call ``finish``, also after an error."""
-    opened = load_loggers(section, locate)
-    opened.open(run)
-    return opened

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch.utils import _pytree as pytree
 
-from composer.core.signals import Field, Signal, Timed
+from composer.core.signals import Signal, Timed
 from composer.graph.graph import Graph, evaluating
 from composer.graph.nodes import Node
 from composer.objectives import Batch
@@ -45,17 +45,13 @@ def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal
 
 def time_axes(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, str]:
     """For each signal with a time axis, the field whose time steps it follows."""
-    axes = {name: axis_of(name, field) for name, field in graph.plan.inputs.items() if field.timed}
+    axes = {name: field.axis or name for name, field in graph.plan.inputs.items() if field.timed}
     for node in graph.plan.nodes:
         source = first_source(node)
         output, read = signals[node.name], signals[source]
         if source in axes and isinstance(output, Timed) and isinstance(read, Timed) and output.time == read.time:
             axes[node.name] = axes[source]
     return axes
-
-
-def axis_of(name: str, field: Field) -> str:
-    return field.axis or name
 
 
 def first_source(node: Node) -> str:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.core.problems import UserError
-from composer.training.loggers import open_loggers
-from tests.support.loggers import info
+from tests.support.loggers import info, open_loggers
 
 
 def read(folder):

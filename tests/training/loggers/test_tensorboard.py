@@ -2,8 +2,7 @@
 
 import pytest
 
-from composer.training.loggers import open_loggers
-from tests.support.loggers import info
+from tests.support.loggers import info, open_loggers
 
 
 @pytest.fixture

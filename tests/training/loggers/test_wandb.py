@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from composer.core.problems import UserError
-from composer.training.loggers import load_loggers, open_loggers
-from tests.support.loggers import SVG, info
+from composer.training.loggers import load_loggers
+from tests.support.loggers import SVG, info, open_loggers
 from tests.support.wandb_server import serving
 
 pytestmark = pytest.mark.slow
