@@ -130,7 +130,7 @@ def normal(text: str) -> str:
 
 
 def check_geometry(summary: dict[str, Any]) -> None:
-    layout = panel(summary, cards(summary, {}, {})).layout
+    layout = panel(summary, cards(summary)).layout
     boxes = list(layout.boxes.items())
     assert [name for name, _ in boxes] == names_of(summary)
     for i, (name, box) in enumerate(boxes):
@@ -225,7 +225,7 @@ def test_a_drawing_says_what_the_graph_is() -> None:
 def test_inputs_stand_at_the_top_and_heads_at_the_bottom() -> None:
     summary = seq2seq()
     summary["nodes"].append(make_node("early_exit", {"x": ["source_embedding"]}, predicts="language"))
-    boxes = panel(summary, cards(summary, {}, {})).layout.boxes
+    boxes = panel(summary, cards(summary)).layout.boxes
     assert boxes["source"].y == boxes["target"].y == min(box.y for box in boxes.values())
     lowest = max(box.y for box in boxes.values())
     assert boxes["output"].y == pytest.approx(lowest, abs=20)
@@ -234,7 +234,7 @@ def test_inputs_stand_at_the_top_and_heads_at_the_bottom() -> None:
 
 def test_a_chain_is_straight_and_a_planar_graph_is_drawn_without_crossings() -> None:
     straight = make_summary(["text"], [make_node("a", {"x": ["text"]}), make_node("much_longer_name", {"x": ["a"]})])
-    for route in panel(straight, cards(straight, {}, {})).layout.routes:
+    for route in panel(straight, cards(straight)).layout.routes:
         assert len({round(x, 3) for curve in route.curves for x, _ in curve}) == 1
     nodes = [
         make_node("c", {"x": ["a"]}),
@@ -243,7 +243,7 @@ def test_a_chain_is_straight_and_a_planar_graph_is_drawn_without_crossings() -> 
         make_node("f", {"x": ["e", "a"]}),  # its line must pass left of c
     ]
     planar = make_summary(["a", "b"], nodes)
-    routes = panel(planar, cards(planar, {}, {})).layout.routes
+    routes = panel(planar, cards(planar)).layout.routes
     ordered = {route.link: route.samples(32) for route in routes}
     skip, other = (
         ordered[next(r.link for r in routes if (r.link.source, r.link.target) == ends)]
@@ -254,7 +254,7 @@ def test_a_chain_is_straight_and_a_planar_graph_is_drawn_without_crossings() -> 
 
 def test_a_box_grows_with_its_words() -> None:
     summary = make_summary(["text"], [make_node("name" * 40, {"x": ["text"]}, contents=["word " * 30])])
-    text, node = cards(summary, {}, {})
+    text, node = cards(summary)
     assert node.width > 40 * 4 * 7
     assert len([line for line in node.lines if line.text.startswith("word")]) > 1
     assert text.width < node.width

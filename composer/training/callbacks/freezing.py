@@ -7,7 +7,6 @@ cannot add weights later.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +24,7 @@ class Freezing(Callback):
 
     def __init__(self, graph: Graph, until: Mapping[str, float]) -> None:
         self.graph, self.until = graph, dict(until)
-        for parameter in frozen_weights(graph, until, math.inf):
+        for parameter in frozen_weights(graph, until):
             parameter.requires_grad_(False)
 
     def on_train_batch_start(self, trainer: Trainer, module: Any, batch: Any, batch_idx: int) -> None:

@@ -20,12 +20,9 @@ def frozen_until(
     later: the config's ``init.unfreeze_after``
     """
     steps = later if isinstance(later, Mapping) else {name: later for name in frozen if later is not None}
-    known = [name for name, node in meta.nodes.items() if any(True for _ in node.parameters())]
-    for name in frozen:
-        if name not in known:
-            what = "has no weights" if name in meta.nodes else "does not exist"
-            hint = did_you_mean(name, known)
-            report.add("init.freeze", f"the node '{name}' {what}.{hint}  (nodes with weights: {listed(known)})")
+    for problem in (without_weights(name, meta) for name in frozen):
+        if problem is not None:
+            report.add("init.freeze", problem)
     for name in steps:
         if name not in frozen:
             hint = did_you_mean(name, frozen)
@@ -36,16 +33,22 @@ def frozen_until(
     if later is not None and not frozen:
         report.add("init.unfreeze_after", "has no effect: init.freeze names no node.")
     until = {name: float(steps[name]) if name in steps else math.inf for name in frozen}
-    if known and not report.problems and frozen_weights(meta, until, math.inf) >= set(meta.parameters()):
+    weights = set(meta.parameters())
+    if weights and not report.problems and frozen_weights(meta, until) >= weights:
         report.add("init.freeze", "freezes every weight of the model, so that nothing would learn. Leave a node out.")
     return until
 
 
-def frozen_weights(graph: Graph, until: Mapping[str, float], step: float) -> set[nn.Parameter]:
-    """The weights that are frozen until after a step. Weights that nodes share are frozen if one of the nodes is."""
-    return {
-        parameter
-        for name, end in until.items()
-        if name in graph.nodes and end >= step
-        for parameter in graph.nodes[name].parameters()
-    }
+def without_weights(name: str, meta: Graph) -> str | None:
+    """What is wrong with the name of a node that should have weights; None where it has some."""
+    known = [other for other, node in meta.nodes.items() if any(True for _ in node.parameters())]
+    if name in known:
+        return None
+    what = "has no weights" if name in meta.nodes else "does not exist"
+    return f"the node '{name}' {what}.{did_you_mean(name, known)}  (nodes with weights: {listed(known)})"
+
+
+def frozen_weights(graph: Graph, until: Mapping[str, float]) -> set[nn.Parameter]:
+    """The weights that are frozen for the whole run. Weights that nodes share are frozen if one of the nodes is."""
+    frozen = [graph.nodes[name] for name, end in until.items() if name in graph.nodes and end == math.inf]
+    return {parameter for node in frozen for parameter in node.parameters()}

@@ -24,6 +24,7 @@ from composer.core.block import Range, Scale
 from composer.core.capabilities import declared, offers
 from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.graph import Graph
+from composer.training.optimisation.frozen_nodes import without_weights
 
 Decay = Annotated[float, Range(low=0)]
 Groups = list[dict[str, Any]]
@@ -52,16 +53,11 @@ class GroupSettings:
 
         frozen: the nodes that are frozen for the whole run
         """
-        known = [name for name, node in meta.nodes.items() if any(True for _ in node.parameters())]
         for name, settings in (self.groups or {}).items():
             path = f"optimiser.groups.{name}"
             written = next((f"{path}.{key}" for key, value in asdict(settings).items() if value is not None), path)
-            if name not in known:
-                what = "has no weights" if name in meta.nodes else "does not exist"
-                hint = did_you_mean(name, known)
-                report.add(
-                    path, f"the node '{name}' {what}.{hint}  (nodes with weights: {listed(known)})", origin=written
-                )
+            if (problem := without_weights(name, meta)) is not None:
+                report.add(path, problem, origin=written)
             elif settings == NodeSettings():
                 report.add(path, "sets neither learning_rate nor weight_decay. Set one, or remove it.")
             elif name in frozen:

@@ -16,8 +16,6 @@ from composer.core.problems import Locate
 from composer.core.registry import register
 from composer.graph.graph import Graph
 from composer.training.optimisation.node_rates import (
-    ALIKE,
-    NOTHING,
     SCALE,
     Decay,
     Declared,
@@ -89,7 +87,7 @@ class BoundOptimiser:
     settings: GroupSettings
 
     def __call__(self, parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
-        return self._make(grouped(parameters, ALIKE, {}, NOTHING))
+        return self._make(grouped(parameters))
 
     def over(self, meta: Graph) -> MakeOptimiser:
         """The same with the settings by node and layer of a compiled graph, and what the graph's blocks declare."""

@@ -43,6 +43,12 @@ def field(entry: Mapping[str, Any]) -> str:
     return f"input, {entry['kind']}" + (f" of {vocabulary}" if vocabulary is not None else "")
 
 
+def shapes(summary: Summary) -> dict[str, str]:
+    """The shape of every input and of every node's output, by their names."""
+    inputs = {entry["name"]: shape(entry["shape"]) for entry in summary["inputs"]}
+    return inputs | {node["name"]: shape(node["output"]["shape"]) for node in summary["nodes"]}
+
+
 def totals(summary: Summary) -> str:
     """A graph's parameters, FLOPs and state in one line."""
     costs = summary.get("totals", {})

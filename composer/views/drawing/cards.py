@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from composer.views.drawing import captions
-from composer.views.drawing.difference import Change
+from composer.views.drawing.difference import Difference
 
 NAME, DETAIL, SMALL, BADGE = 14.0, 12.0, 11.0, 10.0  # font sizes
 LEADING = 1.45  # line height over font size
@@ -64,14 +64,10 @@ def badge_width(text: str) -> float:
     return text_width(text, BADGE) + 14.0
 
 
-def cards(
-    summary: captions.Summary, marks: Mapping[str, str], changes: Mapping[str, Sequence[Change]], after: bool = True
-) -> list[Card]:
-    """A card for each input and node. ``marks`` and ``changes`` come from a comparison, and are empty without one."""
+def cards(summary: captions.Summary, difference: Difference | None = None, after: bool = True) -> list[Card]:
+    """A card for each input and node; in a comparison, with its difference from the other graph."""
     made = [_input(entry) for entry in summary["inputs"]] + [_node(node) for node in summary["nodes"]]
-    return [
-        _sized(_marked(card, marks[card.name], changes.get(card.name, ()), after) if marks else card) for card in made
-    ]
+    return [_sized(card if difference is None else _marked(card, difference, after)) for card in made]
 
 
 def _input(entry: Mapping[str, Any]) -> Card:
@@ -116,9 +112,10 @@ def _node(node: Mapping[str, Any]) -> Card:
 BADGES = {"added": "+ added", "removed": "− removed", "changed": "≠ changed"}  # noqa: RUF001 (a minus sign)
 
 
-def _marked(card: Card, mark: str, changes: Sequence[Change], after: bool) -> Card:
+def _marked(card: Card, difference: Difference, after: bool) -> Card:
     """The card with its differences: the card before shows the old values, the card after old and new values."""
-    said = [str(change) if after else f"{change.what}: {change.before}" for change in changes]
+    mark, changes = difference.mark(card.name), difference.changed.get(card.name, ())
+    said = [change.shown(after) for change in changes]
     shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in said[:CHANGES]]
     if len(said) > CHANGES:
         shown[-1] = f"and {len(said) - CHANGES + 1} more"

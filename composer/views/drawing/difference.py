@@ -19,6 +19,10 @@ class Change:
     def __str__(self) -> str:
         return f"{self.what}: {self.before} → {self.after}"
 
+    def shown(self, after: bool) -> str:
+        """In the graph after: the old and the new value; in the graph before: the old one."""
+        return str(self) if after else f"{self.what}: {self.before}"
+
 
 @dataclass(frozen=True)
 class Difference:

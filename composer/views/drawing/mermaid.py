@@ -10,6 +10,7 @@ from typing import Any
 from composer.views.drawing import captions
 from composer.views.drawing.captions import Summary
 from composer.views.drawing.difference import Difference, differences
+from composer.views.drawing.panel import wires
 
 # The characters to escape: all but letters, digits and signs that are no markup in Mermaid, HTML or Markdown. A full
 # stop or a hyphen at the start or before a space could begin a list.
@@ -66,12 +67,10 @@ def _graph(
     after: bool = True,
 ) -> Iterator[str]:
     # Ids are numbered, because a name may be any text, even a reserved word of Mermaid such as "end".
-    names = [entry["name"] for entry in (*summary["inputs"], *summary["nodes"])]
-    ids = {name: f"{prefix}{number}" for number, name in enumerate(names)}
-    shapes = {entry["name"]: captions.shape(entry["shape"]) for entry in summary["inputs"]}
-    shapes |= {node["name"]: captions.shape(node["output"]["shape"]) for node in summary["nodes"]}
+    shapes = captions.shapes(summary)
+    ids = {name: f"{prefix}{number}" for number, name in enumerate(shapes)}
     if difference is not None:
-        for name in names:
+        for name in shapes:
             classes[difference.mark(name)].append(ids[name])
 
     for entry in summary["inputs"]:
@@ -84,12 +83,10 @@ def _graph(
         said = [*_details(node), f"{shapes[node['name']]} · {captions.parameters(node.get('parameters', 0))}"]
         said += ["streams"] if streams else []
         yield f"    {ids[node['name']]}[{_label(node['name'], said, difference, after)}]"
-    for node in summary["nodes"]:
-        for number, (port, sources) in enumerate(node["from"].items()):
-            for source in sources:
-                yield f"    {ids[source]} -->|{_quoted(port if number else shapes[source])}| {ids[node['name']]}"
-        for owner in node.get("shares", ()):
-            yield f"    {ids[owner]} -.-|{_quoted('shared weights')}| {ids[node['name']]}"
+    for link, port, named in wires(summary):
+        arrow = "-.-" if link.loose else "-->"
+        label = _quoted(port if named else shapes[link.source])
+        yield f"    {ids[link.source]} {arrow}|{label}| {ids[link.target]}"
 
 
 def _details(node: Mapping[str, Any]) -> list[str]:
@@ -102,7 +99,7 @@ def _label(name: str, said: list[str], difference: Difference | None, after: boo
     if difference is not None and (mark := difference.mark(name)) != "same":
         changes = difference.changed.get(name, ())
         lines.append(f"<i>{mark}</i>")
-        lines += [_escaped(str(change) if after else f"{change.what}: {change.before}") for change in changes[:CHANGES]]
+        lines += [_escaped(change.shown(after)) for change in changes[:CHANGES]]
         lines += [f"and {len(changes) - CHANGES} more"] if len(changes) > CHANGES else []
     return '"' + "<br/>".join(lines) + '"'
 

@@ -43,18 +43,16 @@ class Panel:
 
 def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
     """The panel of the graph ``summary`` with the cards ``shown``; ``other`` is the graph to compare with."""
-    shapes = {entry["name"]: captions.shape(entry["shape"]) for entry in summary["inputs"]}
-    shapes |= {node["name"]: captions.shape(node["output"]["shape"]) for node in summary["nodes"]}
-    wires = list(_wires(summary))
-    known = {(link.source, link.target, port) for link, port, _ in (_wires(other) if other else ())}
-    fresh = {i for i, (link, port, _) in enumerate(wires) if (link.source, link.target, port) not in known}
-    texts = [port if said else shapes[link.source] for link, port, said in wires]
-    links = [link for link, _, _ in wires]
+    shapes, lines = captions.shapes(summary), list(wires(summary))
+    known = {(link.source, link.target, port) for link, port, _ in (wires(other) if other else ())}
+    fresh = {i for i, (link, port, _) in enumerate(lines) if (link.source, link.target, port) not in known}
+    texts = [port if said else shapes[link.source] for link, port, said in lines]
+    links = [link for link, _, _ in lines]
     heads = [node["name"] for node in summary["nodes"] if node.get("predicts")]
     layout = lay_out({card.name: (card.width, card.height) for card in shown}, links, heads)
     wishes = [
         Wish(number, text_width(text, SMALL) + 8.0, needed=said)
-        for number, (text, (_, _, said)) in enumerate(zip(texts, wires, strict=True))
+        for number, (text, (_, _, said)) in enumerate(zip(texts, lines, strict=True))
     ]
     labels = place_labels(layout, wishes)
     return Panel(
@@ -68,7 +66,7 @@ def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None,
     )
 
 
-def _wires(summary: Summary) -> Iterator[tuple[Link, str, bool]]:
+def wires(summary: Summary) -> Iterator[tuple[Link, str, bool]]:
     """Each line, its port, and whether its label is the port's name rather than the shape of its signal."""
     for node in summary["nodes"]:
         for number, (port, sources) in enumerate(node["from"].items()):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from composer.views.drawing import captions, palette
 from composer.views.drawing.captions import Summary
-from composer.views.drawing.cards import Card, aligned, cards, text_width
-from composer.views.drawing.difference import Difference, differences
+from composer.views.drawing.cards import aligned, cards, text_width
+from composer.views.drawing.difference import differences
 from composer.views.drawing.panel import HEADING, TOTALS, Panel, panel
 from composer.views.drawing.svg_elements import child, number
 from composer.views.drawing.svg_shapes import draw_legend, draw_panel, legend
@@ -25,19 +25,14 @@ NARROWEST = 460.0
 def svg(summary: Summary, against: Summary | None = None) -> str:
     """The drawing of ``summary``; with ``against``, a comparison of ``against`` (left) with ``summary`` (right)."""
     if against is None:
-        panels = [panel(summary, cards(summary, {}, {}))]
+        panels = [panel(summary, cards(summary))]
         return _document(str(summary["family"]), captions.totals(summary), _spoken(summary), panels)
     difference = differences(against, summary)
-    befores, afters = aligned(_compared(against, difference, False), _compared(summary, difference, True))
+    befores, afters = aligned(cards(against, difference, False), cards(summary, difference, True))
     panels = [panel(against, befores, summary, "before"), panel(summary, afters, against, "after")]
     title = " → ".join(dict.fromkeys(str(each["family"]) for each in (against, summary)))
     spoken = f"Before: {_spoken(against)} After: {_spoken(summary)}"
     return _document(title, difference.sentence, spoken, panels)
-
-
-def _compared(summary: Summary, difference: Difference, after: bool) -> list[Card]:
-    names = [entry["name"] for entry in (*summary["inputs"], *summary["nodes"])]
-    return cards(summary, {name: difference.mark(name) for name in names}, difference.changed, after)
 
 
 def _spoken(summary: Summary) -> str:
