@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import partial
@@ -81,18 +81,13 @@ def as_written(values: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
 
 
 def _replace(tree: Any, keys: Keys, value: str, text: str) -> None:
-    """Put a text in the place of a value, unless the value has been changed since."""
+    """Put a text in the place of a value, unless the value or what is around it has been changed since."""
     *outer, last = keys
-    for key in outer:
-        if not _has(tree, key):
-            return
-        tree = tree[key]
-    if _has(tree, last) and tree[last] == value:
-        tree[last] = text
-
-
-def _has(tree: Any, key: Any) -> bool:
-    return key in tree if isinstance(tree, dict) else isinstance(tree, list) and key < len(tree)
+    with suppress(LookupError, TypeError):
+        for key in outer:
+            tree = tree[key]
+        if tree[last] == value:
+            tree[last] = text
 
 
 def with_environment(config: Mapping[str, Any], *, needed: bool = True) -> tuple[dict[str, Any], Kept]:

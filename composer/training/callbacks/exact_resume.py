@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning import Callback, Trainer
 
@@ -17,8 +17,10 @@ from composer.runs import tensors
 from composer.runs.checkpoint_content import LoggingWindow, RankState, RunProgress, TrainingState
 from composer.training.callbacks import configured
 from composer.training.callbacks.interruption import Interrupted
-from composer.training.callbacks.run_folder import Recorder
 from composer.training.validation import gather
+
+if TYPE_CHECKING:
+    from composer.training.run.record import RunRecorder
 
 
 class ExactResume(Callback):
@@ -26,7 +28,7 @@ class ExactResume(Callback):
     recorder: writes the checkpoints; None on every process but the first
     """
 
-    def __init__(self, recorder: Recorder | None) -> None:
+    def __init__(self, recorder: RunRecorder | None) -> None:
         self.recorder = recorder
 
     def setup(self, trainer: Trainer, module: Any, stage: str) -> None:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lightning import Callback, Trainer
 from lightning.pytorch.loggers.logger import Logger
 
-from composer.metrics import Evaluation
-
-
-class Recorder(Protocol):
-    """Receives a run's logged values, validations and checkpoints."""
-
-    def logged(self, step: int, values: Mapping[str, float]) -> None: ...
-
-    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None: ...
-
-    def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
+if TYPE_CHECKING:
+    from composer.training.run.record import RunRecorder
 
 
 class RunLogger(Logger):
@@ -30,7 +21,7 @@ class RunLogger(Logger):
 
     name, version = "run", ""
 
-    def __init__(self, recorder: Recorder | None) -> None:
+    def __init__(self, recorder: RunRecorder | None) -> None:
         self.recorder, self.step = recorder, 0
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
@@ -48,7 +39,7 @@ class RunLogger(Logger):
 class RunFolderCallback(Callback):
     """Passes what the module logs and validates to the recorder of a run. On the first process only."""
 
-    def __init__(self, recorder: Recorder, logger: RunLogger) -> None:
+    def __init__(self, recorder: RunRecorder, logger: RunLogger) -> None:
         self.recorder, self.logger = recorder, logger
 
     def on_train_start(self, trainer: Trainer, module: Any) -> None:

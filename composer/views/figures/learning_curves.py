@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from composer.views.drawing import palette
@@ -78,9 +79,7 @@ def _points(rows: LogRows, name: str) -> list[tuple[int, float]]:
 
 def _running_mean(values: Sequence[float], reach: int) -> list[float]:
     """The mean of each value and up to ``reach`` values on each side. Near the ends, both sides get shorter alike."""
-    sums = [0.0]
-    for value in values:
-        sums.append(sums[-1] + value)
+    sums = [0.0, *accumulate(values)]
     last = len(values) - 1
     reaches = [min(reach, place, last - place) for place in range(len(values))]
     return [(sums[i + r + 1] - sums[i - r]) / (2 * r + 1) for i, r in enumerate(reaches)]
