@@ -271,7 +271,8 @@ def run_completion(options: argparse.Namespace) -> None:
 def run_complete(options: argparse.Namespace) -> None:
     from composer.config.completion import complete
 
-    print("\n".join(complete(options.line)))
+    commands = [command for command in COMMANDS if command != "complete"]
+    print("\n".join(complete(options.line, commands)))
 
 
 #: What adds the options of every command, and what runs it. ``complete`` is called by the completion script.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hydra import initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 from hydra.plugins.completion_plugin import CompletionPlugin
 
 from composer.config.yaml_files import PRIMARY
-
-COMMANDS = (
-    "blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export", "compare", "data",
-    "gallery", "wandb-sweep", "completion",
-)  # fmt: skip
 
 SCRIPT = """\
 _sequence_composer() {
@@ -42,13 +39,13 @@ class _Completer(CompletionPlugin):
     help = staticmethod(lambda command: "")
 
 
-def complete(line: str) -> list[str]:
-    """The completions for the last word of a command line."""
+def complete(line: str, commands: Iterable[str]) -> list[str]:
+    """The completions for the last word of a command line; of ``composer``, one of these commands."""
     words = line.split(" ")
     if "composer" in words[:-1]:
         after = words[words.index("composer") + 1 :]
         if len(after) == 1:
-            return [command for command in COMMANDS if command.startswith(after[0])]
+            return [command for command in commands if command.startswith(after[0])]
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"):
         completer = _Completer(GlobalHydra.instance().config_loader())
