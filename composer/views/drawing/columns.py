@@ -29,37 +29,40 @@ class Hop:
     merges: bool = False  # one of several equal lines into a box: the box is centred below all of them, not below one
 
 
+#: Of every vertex, its neighbours, each with the x relative to the neighbour's at which their line is straight, and the
+#: weight of that line.
+Pulls = list[list[tuple[int, float, float]]]
+
+
 def columns(grid: LayerGrid, hops: Sequence[Hop]) -> list[float]:
     """The centre of every vertex; the leftmost edge is at zero."""
-    above: list[list[Hop]] = [[] for _ in grid.vertices]
-    below: list[list[Hop]] = [[] for _ in grid.vertices]
+    above: Pulls = [[] for _ in grid.vertices]
+    below: Pulls = [[] for _ in grid.vertices]
     for hop in hops:
-        above[hop.lower].append(hop)
-        below[hop.upper].append(hop)
+        above[hop.lower].append((hop.upper, hop.shift, hop.weight))
+        below[hop.upper].append((hop.lower, -hop.shift, hop.weight))
 
     xs = [0.0] * len(grid.vertices)
     for layer in grid.layers:
         _settle(grid, layer, xs, [0.0] * len(layer), [1.0] * len(layer))
+    both = [[*higher, *lower] for higher, lower in zip(above, below, strict=True)]
     for sweep in range(PASSES):
         down = sweep % 2 == 0
         one_sided = sweep < PASSES // 2  # first propagate positions through all layers, then balance both sides
+        pulls = both if not one_sided else above if down else below
         for layer in grid.layers if down else grid.layers[::-1]:
             targets, weights = [], []
             for vertex in layer:
                 # A weak pull to the current position keeps vertices without neighbours where they are.
-                pulls = [(xs[vertex], 1e-3)]
-                if down or not one_sided:
-                    pulls += [(xs[hop.upper] + hop.shift, hop.weight) for hop in above[vertex]]
-                if not down or not one_sided:
-                    pulls += [(xs[hop.lower] - hop.shift, hop.weight) for hop in below[vertex]]
-                weights.append(sum(weight for _, weight in pulls))
-                targets.append(sum(x * weight for x, weight in pulls) / weights[-1])
+                near = [(xs[vertex], 1e-3), *((xs[other] + shift, weight) for other, shift, weight in pulls[vertex])]
+                weights.append(sum(weight for _, weight in near))
+                targets.append(sum(x * weight for x, weight in near) / weights[-1])
             _settle(grid, layer, xs, targets, weights)
 
     strands = _strands(grid, hops)
     for _ in range(ROUNDS):
         for strand in strands:
-            _straighten(grid, strand, xs, above, below)
+            _straighten(grid, strand, xs, both)
     left = min((x - vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
     return [x - left for x in xs]
 
@@ -116,9 +119,7 @@ def _strands(grid: LayerGrid, hops: Sequence[Hop]) -> list[Strand]:
     return sorted(strands, key=len, reverse=True)
 
 
-def _straighten(
-    grid: LayerGrid, strand: Strand, xs: list[float], above: list[list[Hop]], below: list[list[Hop]]
-) -> None:
+def _straighten(grid: LayerGrid, strand: Strand, xs: list[float], neighbours: Pulls) -> None:
     """Straighten the longest pieces of the strand that fit between their neighbours, by one common x each."""
     places = {vertex: grid.layers[grid.vertices[vertex].layer].index(vertex) for vertex, _ in strand}
     start = 0
@@ -127,12 +128,11 @@ def _straighten(
         stop = start
         for vertex, shift in strand[start:]:
             layer, place = grid.layers[grid.vertices[vertex].layer], places[vertex]
-            least = xs[layer[place - 1]] + _distance(grid, layer[place - 1], vertex) if place else float("-inf")
-            most = (
-                xs[layer[place + 1]] - _distance(grid, vertex, layer[place + 1])
-                if place + 1 < len(layer)
-                else float("inf")
-            )
+            least, most = float("-inf"), float("inf")
+            if place:
+                least = xs[layer[place - 1]] + _distance(grid, layer[place - 1], vertex)
+            if place + 1 < len(layer):
+                most = xs[layer[place + 1]] - _distance(grid, vertex, layer[place + 1])
             if max(low, least - shift) > min(high, most - shift):
                 break
             low, high, stop = max(low, least - shift), min(high, most - shift), stop + 1
@@ -143,13 +143,12 @@ def _straighten(
         members = {vertex for vertex, _ in piece}
         # The piece is pulled by its neighbours outside of it; a piece without any stays at its mean.
         pulls = [(sum(xs[vertex] - shift for vertex, shift in piece) / len(piece), 0.1)]
-        for vertex, shift in piece:
-            pulls += [
-                (xs[hop.upper] + hop.shift - shift, hop.weight) for hop in above[vertex] if hop.upper not in members
-            ]
-            pulls += [
-                (xs[hop.lower] - hop.shift - shift, hop.weight) for hop in below[vertex] if hop.lower not in members
-            ]
+        pulls += [
+            (xs[other] + apart - shift, weight)
+            for vertex, shift in piece
+            for other, apart, weight in neighbours[vertex]
+            if other not in members
+        ]
         base = sum(x * weight for x, weight in pulls) / sum(weight for _, weight in pulls)
         # A line that is almost straight looks like a mistake, so it is made straight.
         near = [x for x, _ in pulls[1:] if low <= x <= high and abs(x - base) < SNAP]
