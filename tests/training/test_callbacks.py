@@ -133,5 +133,5 @@ class Keeps(Callback):
 
 def test_a_state_that_is_no_plain_data_is_not_kept_and_said():
     configured = {"plain": Keeps({"losses": [1.0, (2, None)]}), "none": Keeps({}), "odd": Keeps({"at": {1: object()}})}
-    with pytest.warns(UserWarning, match=r"callbacks\.odd: its state_dict holds a object"):
+    with pytest.warns(UserWarning, match=r"callbacks\.odd: its state_dict has a value of type object"):
         assert states(configured) == {"plain": {"losses": [1.0, (2, None)]}}

@@ -41,8 +41,8 @@ def states(configured: Configured) -> dict[str, Any]:
         state = callback.state_dict()
         if (foreign := _foreign(state)) is not None:
             warnings.warn(
-                f"callbacks.{name}: its state_dict holds a {foreign}. A checkpoint keeps plain data and tensors only, "
-                "so this callback begins anew in a resumed run.",
+                f"callbacks.{name}: its state_dict has a value of type {foreign}. A checkpoint keeps plain data and "
+                "tensors only, so this callback begins anew in a resumed run.",
                 stacklevel=2,
             )
         elif state:
