@@ -8,12 +8,9 @@ from typing import Any
 from composer.graph.describe import human, shown_shape
 from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot_name
 from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
-from composer.views.tables import Column, terminal_width, text_table
+from composer.views.tables import Column, text_table, wide
 
 Columns = tuple[Column | str, ...]
-
-#: The least width in cells: names of nodes are broken only in wider tables.
-WIDE = 120
 
 NUMBERS = [Column(heading, right=True) for heading in ("parameters", "FLOPs/token", "state")]
 GRAPH: Columns = ("node", "block", "output", *NUMBERS, "runs")
@@ -33,7 +30,7 @@ def graph_table(summary: Mapping[str, Any]) -> str:
     rows = [row for node in summary["nodes"] for row in _node_rows(node)]
     totals = summary["totals"]
     figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
-    table = text_table(GRAPH, rows, totals=[("total", "", "", *figures, "")], width=_width())
+    table = text_table(GRAPH, rows, totals=[("total", "", "", *figures, "")], width=wide())
     once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
     notes = "Runs once: every node. Nothing is generated."
     if streams:
@@ -65,7 +62,7 @@ def signal_table(measured: Measurement) -> str:
         (each.head, f"order of {each.field}" if each.order else each.field, _figure(each.reads), _figure(each.output))
         for each in measured.influences
     ]
-    tables = [text_table(SIZES, _size_rows(measured), width=_width()), text_table(INFLUENCES, influences), EXPLANATION]
+    tables = [text_table(SIZES, _size_rows(measured), width=wide()), text_table(INFLUENCES, influences), EXPLANATION]
     if measured.started_at_zero:
         tables.append(f"Zero at first, drawn at random to be measured: {', '.join(measured.started_at_zero)}.")
     return "\n\n".join(tables)
@@ -97,7 +94,3 @@ def _shares(found: TermSizes) -> str:
 
 def _figure(number: float | None) -> str:
     return "" if number is None else f"{number:.2g}"
-
-
-def _width() -> int:
-    return max(terminal_width(), WIDE)

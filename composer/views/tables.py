@@ -15,6 +15,9 @@ from typing import Literal
 #: The width where the output is no terminal.
 WIDTH = 80
 
+#: The least width of tables of a graph, and of values with their intervals.
+WIDE = 120
+
 #: What separates two columns.
 GAP = "  "
 
@@ -41,6 +44,11 @@ class Column:
 def terminal_width() -> int:
     """The columns of the terminal, or of the environment variable COLUMNS; 80 without either."""
     return shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def wide() -> int:
+    """The columns of the terminal, but at least ``WIDE``: for tables that read badly where their cells are broken."""
+    return max(terminal_width(), WIDE)
 
 
 def printable(text: str) -> str:
