@@ -15,7 +15,7 @@ from typing import Literal
 #: The width where the output is no terminal.
 WIDTH = 80
 
-#: The least width of tables of a graph, and of values with their intervals.
+#: The least width of tables of a graph.
 WIDE = 120
 
 #: What separates two columns.
