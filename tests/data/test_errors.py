@@ -24,6 +24,7 @@ BAD = {
     "no such name": ("a.csv", b"eng,fra\na,b\n", {"source": "engl", "target": "fra"},
                      ["data.source", "no column 'engl'", "Did you mean 'eng'?", "has: the columns eng, fra"]),
     "no such number": ("a.tsv", b"a\tb\n", {"target": 3}, ["data.target", "no column 3", "has 2"]),
+    "number 0": ("a.tsv", b"a\tb\n", {"source": 0, "target": -1, "header": True}, ["data.source", "no column 0", "has 2"]),
     "ragged": ("a.tsv", b"a\tb\nc\n", {}, ["a.tsv:2: has 1 columns, but the first line has 2"]),
     "open quote": ("a.csv", b'a,b\n"c,d\n', {}, ["a.csv:2: is not CSV", "quotes"]),
     "no json": ("a.jsonl", b'{"s": 1}\n{s}\n', {"source": "s", "target": "s"}, ["a.jsonl:2: is not JSON", "column 2"]),

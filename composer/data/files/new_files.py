@@ -75,7 +75,7 @@ class NewFiles:
         trained = self.trained
         if trained is not None and any(trained.columns.get(name) != column for name, column in columns.items()):
             return columns  # the user has named others for this file
-        if header and max(columns.values(), default=0) <= len(self.names):
+        if header and all(1 <= column <= len(self.names) for column in columns.values()):
             before = {name: self.names[column - 1] for name, column in columns.items()}
             if set(before.values()) <= set(first):
                 return {name: first.index(own) + 1 for name, own in before.items()}
