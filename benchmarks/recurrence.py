@@ -15,11 +15,11 @@ import sys
 from collections.abc import Callable
 
 import torch
+from composer.catalogue.mixer.mingru import MinGRU
+from composer.catalogue.mixer.minlstm import MinLSTM
 from torch import Tensor, nn
 
 from benchmarks.timing import best_times
-from blocks.mixer.mingru import MinGRU
-from blocks.mixer.minlstm import MinLSTM
 from composer.core.signals import Seq
 
 SHAPES = [(16, 512, 256), (16, 2048, 256), (64, 512, 256), (16, 64, 64), (1, 2048, 64)]

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from blocks.linear import unit_linear
-from blocks.scan import blend, blend_step
-from blocks.window import recent
 from composer import Invalid, Range, Recurrence, Seq, State, Vec, cached_for_generation
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import through_time
+
+from .linear import unit_linear
+from .scan import blend, blend_step
+from .window import recent
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from blocks.attention.heads import repeat_heads
-from blocks.attention.scores import Dot, Score
+from .heads import repeat_heads
+from .scores import Dot, Score
 
 
 def attend(

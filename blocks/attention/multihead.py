@@ -13,15 +13,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from blocks.attention.cache import append, arrival, empty, extend
-from blocks.attention.diagonals import attend_with_diagonals, distances, spread
-from blocks.attention.heads import head_width as divide
-from blocks.attention.heads import join_heads, repeat_heads
-from blocks.attention.mean import attend, never_empty, weights
-from blocks.attention.scores import Dot, ScoreName, make_score
 from composer import Invalid, Recipe, Seq, State, cached_for_generation, refuse_to_stream, show
 from composer.core.capabilities import declared, offers
 from composer.core.streaming.time_loop import open_ended
+
+from .cache import append, arrival, empty, extend
+from .diagonals import attend_with_diagonals, distances, spread
+from .heads import head_width as divide
+from .heads import join_heads, repeat_heads
+from .mean import attend, never_empty, weights
+from .scores import Dot, ScoreName, make_score
 
 LONG = 1024  # from this length on, a T x T bias costs more than one more feature in queries and keys
 

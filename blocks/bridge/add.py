@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from blocks.linear import unit_linear
 from composer import Seq, Vec, register, show_terms
+
+from ..linear import unit_linear
 
 
 @register("bridge", "add")

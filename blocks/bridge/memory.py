@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from blocks.linear import unit_linear
 from composer import Positive, Seq, Vec, register
+
+from ..linear import unit_linear
 
 
 @register("bridge", "memory")

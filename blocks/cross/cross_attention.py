@@ -12,10 +12,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.attention import attend, join_heads, never_empty, split_heads, weights
-from blocks.attention.heads import head_width as divide
-from blocks.attention.scores import ScoreName, make_score
 from composer import Invalid, Positive, Probability, Seq, State, register, show
+
+from ..attention import attend, join_heads, never_empty, split_heads, weights
+from ..attention.heads import head_width as divide
+from ..attention.scores import ScoreName, make_score
 
 
 @register("cross", "cross_attention")

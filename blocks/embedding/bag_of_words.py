@@ -10,8 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.counts import token_counts
 from composer import Ids, Vec, register
+
+from ..counts import token_counts
 
 
 @register("embedding", "bag_of_words")

@@ -17,8 +17,9 @@ import math
 
 from torch import Tensor, nn
 
-from blocks.revin import Centre, WindowScale, normalised
 from composer import Positive, Probability, Seq, State, register
+
+from ..revin import Centre, WindowScale, normalised
 
 
 @register("embedding", "continuous")

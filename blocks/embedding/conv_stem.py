@@ -18,8 +18,9 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.linear import keep_size
 from composer import Positive, Probability, Seq, register
+
+from ..linear import keep_size
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "silu": F.silu}
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import nn
 
-from blocks.linear import keep_size, unit_linear
 from composer import Image, Positive, Probability, Vec, register
+
+from ..linear import keep_size, unit_linear
 
 
 @register("embedding", "image_cnn")

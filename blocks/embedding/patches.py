@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from blocks.linear import keep_size
 from composer import Image, Invalid, Positive, Probability, Seq, register
+
+from ..linear import keep_size
 
 
 @register("embedding", "patches")

@@ -10,8 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.counts import token_counts
 from composer import Ids, Invalid, Vec, register
+
+from ..counts import token_counts
 
 
 @register("embedding", "tf_idf")

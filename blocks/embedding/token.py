@@ -14,8 +14,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.tied import shared_matrix
 from composer import Ids, Positive, Probability, Reference, Seq, register
+
+from ..tied import shared_matrix
 
 
 @register("embedding", "token")

@@ -20,8 +20,9 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor, nn
 
-from blocks.ffn.mlp import ACTIVATIONS
 from composer import Invalid, Positive, Probability, Range, Scale, Seq, add_loss, register
+
+from .mlp import ACTIVATIONS
 
 
 @register("ffn", "mixture_of_experts")

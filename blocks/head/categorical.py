@@ -12,8 +12,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.tied import shared_matrix
 from composer import Ids, Label, Probability, Reference, Seq, Vec, register
+
+from ..tied import shared_matrix
 
 
 @register("head", "categorical")

@@ -17,10 +17,11 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor, nn
 
-from blocks.normal import Normal, Variance
-from blocks.recurrence import last_state
-from blocks.revin import Centre, WindowScale, normalised, recent, restored_moments
 from composer import Invalid, Range, Seq, UserError, Vec, register
+
+from ..normal import Normal, Variance
+from ..recurrence import last_state
+from ..revin import Centre, WindowScale, normalised, recent, restored_moments
 
 
 @register("head", "direct")

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from blocks.normal import Normal, Variance
-from blocks.revin import Centre, WindowScale, restored_moments
 from composer import Seq, State, Vec, register
+
+from ..normal import Normal, Variance
+from ..revin import Centre, WindowScale, restored_moments
 
 
 @register("head", "gaussian")

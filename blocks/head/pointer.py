@@ -17,8 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.attention import never_empty
 from composer import Ids, Invalid, Label, Seq, State, Vec, register, show
+
+from ..attention import never_empty
 
 
 @register("head", "pointer")

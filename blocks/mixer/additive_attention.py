@@ -12,10 +12,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.attention import attend, never_empty, weights
-from blocks.attention.cache import append, arrival, empty
-from blocks.attention.scores import Additive
 from composer import Positive, Probability, Seq, State, refuse_to_stream, register, show
+
+from ..attention import attend, never_empty, weights
+from ..attention.cache import append, arrival, empty
+from ..attention.scores import Additive
 
 
 @register("mixer", "additive_attention")

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from blocks.attention.multihead import MultiHead
-from blocks.attention.scores import ScoreName
-from blocks.window import window_reach
 from composer import Positive, Probability, Recipe, cached_for_generation, register
 from composer.core.capabilities import offers
+
+from ..attention.multihead import MultiHead
+from ..attention.scores import ScoreName
+from ..window import window_reach
 
 
 @register("mixer", "attention")

@@ -14,8 +14,9 @@ from typing import Literal
 import torch
 from torch import nn
 
-from blocks.window import centred, recent
 from composer import Positive, Seq, State, refuse_to_stream, register
+
+from ..window import centred, recent
 
 
 @register("mixer", "conv")

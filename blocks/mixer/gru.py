@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from blocks.recurrence import Unrolled
 from composer import register
+
+from ..recurrence import Unrolled
 
 
 @register("mixer", "gru")

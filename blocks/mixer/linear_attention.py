@@ -14,11 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.attention import head_width, join_heads, split_heads
-from blocks.attention.blocks import block_size, cut
 from composer import Positive, Recurrence, Seq, State, cached_for_generation, refuse_to_stream, register, show
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
+
+from ..attention import head_width, join_heads, split_heads
+from ..attention.blocks import block_size, cut
 
 
 @register("mixer", "linear_attention")

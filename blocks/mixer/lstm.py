@@ -14,10 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from blocks.recurrence import FirstState, initialise, unroll, weights
 from composer import Recurrence, Seq, State, Vec, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.time_loop import through_time
+
+from ..recurrence import FirstState, initialise, unroll, weights
 
 
 @register("mixer", "lstm")

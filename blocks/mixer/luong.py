@@ -20,11 +20,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, softmax
 
-from blocks.attention import never_empty
-from blocks.recurrence import CELLS, FirstState, initialise, unroll, weights
 from composer import Invalid, Seq, State, Vec, cached_for_generation, register, show
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.time_loop import walk
+
+from ..attention import never_empty
+from ..recurrence import CELLS, FirstState, initialise, unroll, weights
 
 #: The hidden state of a cell: (h,) of a GRU, (h, c) of an LSTM; then a, with input feeding.
 Carry = tuple[Tensor, ...]

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from blocks.recurrence import Blended, Timescale
 from composer import Scale, register
+
+from ..recurrence import Blended, Timescale
 
 
 @register("mixer", "mingru")

@@ -16,8 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.window import centred, recent
 from composer import Positive, Seq, State, refuse_to_stream, register
+
+from ..window import centred, recent
 
 
 @register("mixer", "pooling")

@@ -14,13 +14,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.attention import head_width, join_heads, split_heads
-from blocks.attention.blocks import block_size, cut
-from blocks.position.rotary import Rotary
 from composer import Invalid, Positive, Recurrence, Scale, Seq, State, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import walk
+
+from ..attention import head_width, join_heads, split_heads
+from ..attention.blocks import block_size, cut
+from ..position.rotary import Rotary
 
 
 @register("mixer", "retention")

@@ -13,12 +13,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.gelu import SCALE, scaled_gelu
-from blocks.recurrence import FirstState, ShortConvolution, last_state
-from blocks.scan import scan
 from composer import Positive, Recurrence, Scale, Seq, State, Vec, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
+
+from ..gelu import SCALE, scaled_gelu
+from ..recurrence import FirstState, ShortConvolution, last_state
+from ..scan import scan
 
 SHARPNESS = 8  # the paper's c
 

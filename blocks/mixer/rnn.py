@@ -12,8 +12,9 @@ from typing import Literal
 
 from torch import nn
 
-from blocks.recurrence import Unrolled
 from composer import register
+
+from ..recurrence import Unrolled
 
 
 @register("mixer", "rnn")

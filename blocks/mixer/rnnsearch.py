@@ -15,11 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.attention import never_empty
-from blocks.recurrence import FirstState
 from composer import Invalid, Scale, Seq, State, Vec, register, show
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.time_loop import walk
+
+from ..attention import never_empty
+from ..recurrence import FirstState
 
 
 @register("mixer", "rnnsearch")

@@ -16,11 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.gelu import SCALE, scaled_gelu
 from composer import Positive, Recurrence, Scale, Seq, State, cached_for_generation, register, show_terms
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import through_time
+
+from ..gelu import SCALE, scaled_gelu
 
 
 @register("mixer", "s4d")

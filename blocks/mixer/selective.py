@@ -15,12 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.linear import unit_linear
-from blocks.recurrence import ShortConvolution
-from blocks.scan import selective, selective_step
 from composer import Positive, Recurrence, Scale, Seq, State, cached_for_generation, register, show_terms
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
+
+from ..linear import unit_linear
+from ..recurrence import ShortConvolution
+from ..scan import selective, selective_step
 
 STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their logarithm
 

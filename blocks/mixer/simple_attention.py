@@ -11,10 +11,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.attention import attend, never_empty, weights
-from blocks.attention.cache import append, arrival, empty
-from blocks.attention.scores import Dot
 from composer import Seq, State, refuse_to_stream, register, show
+
+from ..attention import attend, never_empty, weights
+from ..attention.cache import append, arrival, empty
+from ..attention.scores import Dot
 
 
 @register("mixer", "simple_attention")

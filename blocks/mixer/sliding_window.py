@@ -13,13 +13,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blocks.attention import attend, never_empty, weights
-from blocks.attention.blocks import block_size, cut, surround
-from blocks.attention.multihead import MultiHead
-from blocks.window import recent, window_reach
 from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
 from composer.core.capabilities import offers
 from composer.core.streaming.time_loop import open_ended
+
+from ..attention import attend, never_empty, weights
+from ..attention.blocks import block_size, cut, surround
+from ..attention.multihead import MultiHead
+from ..window import recent, window_reach
 
 
 @register("mixer", "sliding_window")

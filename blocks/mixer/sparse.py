@@ -17,13 +17,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from blocks.attention import never_empty, weights
-from blocks.attention.blocks import cut, surround
-from blocks.attention.multihead import MultiHead
-from blocks.window import window_reach
 from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
 from composer.core.capabilities import offers
 from composer.core.streaming.time_loop import open_ended
+
+from ..attention import never_empty, weights
+from ..attention.blocks import cut, surround
+from ..attention.multihead import MultiHead
+from ..window import window_reach
 
 
 @register("mixer", "sparse")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from blocks.recurrence import last_state
 from composer import Seq, Vec, register
+
+from ..recurrence import last_state
 
 
 @register("pool", "last")

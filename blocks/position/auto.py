@@ -9,8 +9,9 @@ sinusoidal_rotary. The state is the number of steps read so far, (B,).
 
 from __future__ import annotations
 
-from blocks.position.sinusoidal_rotary import SinusoidalRotary
 from composer import register
+
+from .sinusoidal_rotary import SinusoidalRotary
 
 
 @register("position", "auto")

@@ -12,8 +12,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from blocks.position.rotary import turning_rates
 from composer import Invalid, Positive, Scale, Seq, State, cached_for_generation, register, show_terms
+
+from .rotary import turning_rates
 
 
 @register("position", "sinusoidal")

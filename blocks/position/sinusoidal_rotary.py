@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from blocks.position.rotary import rotate
-from blocks.position.sinusoidal import Sinusoidal
 from composer import Scale, register
+
+from .rotary import rotate
+from .sinusoidal import Sinusoidal
 
 
 @register("position", "sinusoidal_rotary")

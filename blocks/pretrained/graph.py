@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from blocks.linear import unit_linear
 from composer import (
     Ids,
     Invalid,
@@ -28,6 +27,8 @@ from composer import (
     register,
 )
 from composer.core.registry import block_name
+
+from ..linear import unit_linear
 
 
 def _example() -> TrainedGraph:

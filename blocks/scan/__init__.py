@@ -7,9 +7,9 @@
 Each is one autograd function around ``solve``, which picks the solver for the device; add a faster solver there.
 """
 
-from blocks.scan.blend import blend, blend_step
-from blocks.scan.linear import scan
-from blocks.scan.selective import selective, selective_step
-from blocks.scan.solve import SOLVERS, solve
+from .blend import blend, blend_step
+from .linear import scan
+from .selective import selective, selective_step
+from .solve import SOLVERS, solve
 
 __all__ = ["SOLVERS", "blend", "blend_step", "scan", "selective", "selective_step", "solve"]

@@ -19,9 +19,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from blocks.scan.linear import before
-from blocks.scan.solve import solve, spans
 from composer.core.streaming.time_loop import walk
+
+from .linear import before
+from .solve import solve, spans
 
 #: Below minus this number, sigmoid(x) and exp(x) are the same number of float64.
 CLOSED = 40.0

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from blocks.scan.solve import solve, spans
 from composer.core.streaming.time_loop import walk
+
+from .solve import solve, spans
 
 
 def scan(a: Tensor, b: Tensor, start: Tensor) -> Tensor:

@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from blocks.scan.linear import time_first
-from blocks.scan.solve import solve, spans
 from composer.core.streaming.time_loop import walk
+
+from .linear import time_first
+from .solve import solve, spans
 
 
 def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:

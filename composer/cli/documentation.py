@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from importlib import resources
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
+from composer.core.shipped import CONF
 from composer.core.signals import KINDS, Contents, Field
 from composer.graph.describe import count_parameters, human
 from composer.graph.flops import block_flops
@@ -107,7 +107,7 @@ def _default(parameter: dict[str, Any]) -> str:
 
 def _notes(kind: str, name: str) -> dict[str, str]:
     """The comments on the keys of a block's YAML file."""
-    leaf = resources.files("conf").joinpath(kind, f"{name}.yaml")
+    leaf = CONF / kind / f"{name}.yaml"
     if not leaf.is_file():
         return {}
     return dict(re.findall(r"^(\w+):[^#\n]*# (.*)$", leaf.read_text(encoding="utf-8"), re.M))

@@ -6,12 +6,12 @@ import argparse
 import re
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from composer.cli.options import output
 from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.shipped import CONF
 from composer.views.tables import Column, text_table
 
 #: Labels that begin a paragraph in the comment of an experiment. The text before the first one says what the system is.
@@ -67,7 +67,7 @@ def systems(folder: Path | None = None) -> dict[str, System]:
     if folder is not None and not folder.is_dir():
         raise UserError(f"--config-dir: there is no folder '{folder}'.")
     texts: dict[str, str] = {}
-    places: list[Any] = [resources.files("conf"), *([] if folder is None else [folder])]
+    places: list[Any] = [CONF, *([] if folder is None else [folder])]
     for place in places:
         experiments = place / "experiment"
         if not experiments.is_dir():

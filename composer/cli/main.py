@@ -1,5 +1,6 @@
 """Neural sequence models composed in YAML.
 
+  python train.py mixer=lstm
 before training, with your files or the overrides of train.py:
   python -m composer data reviews.csv
   python -m composer describe mixer=lstm
@@ -34,6 +35,7 @@ from composer.cli.model_contents import export_options, inspect_options, run_exp
 from composer.cli.options import WHOLE, AddOptions, Run, add_command, config_dir_options, output, rest_argument
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
+from composer.core.program import as_started
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
@@ -47,7 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command returns nothing, or its exit code if that is another one.
     """
-    options = parsed(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["train"]:  # whose words Hydra parses
+        from composer.cli.train import main as train
+
+        train(words[1:])
+        return 0
+    options = parsed(words)
     try:
         with user_errors():
             return options.run(options) or 0
@@ -58,11 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parsed(words: Sequence[str]) -> argparse.Namespace:
     """The parsed options. Prompts and overrides may also follow after options, which argparse alone does not accept."""
-    words = sys.argv[1:] if arguments is None else arguments
     whole = parser(words[0] if words else None)
-    options, left = whole.parse_known_args(arguments)
+    options, left = whole.parse_known_args(words)
     if left and getattr(options, "rest", None) == "overrides":
         from composer.config.overrides import without_hyphens
 
@@ -77,7 +84,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """The parser of a command, or of all commands where no command has this name."""
-    description, _, examples = str(__doc__).partition("\n\n")
+    description, _, examples = as_started(str(__doc__)).partition("\n\n")
     whole = argparse.ArgumentParser(
         prog="composer", description=description, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -86,6 +93,11 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
     for command in [name] if name in COMMANDS else COMMANDS:
         add_command(commands, command, *COMMANDS[command])
     return whole
+
+
+def run_train(options: argparse.Namespace) -> None:
+    """Train a model; with -m, a sweep or a study."""
+    raise AssertionError("main starts the training, whose words Hydra parses")
 
 
 def blocks_options(command: argparse.ArgumentParser) -> None:
@@ -277,6 +289,7 @@ def run_complete(options: argparse.Namespace) -> None:
 
 #: What adds the options of every command, and what runs it. ``complete`` is called by the completion script.
 COMMANDS: dict[str, tuple[AddOptions, Run]] = {
+    "train": (lambda command: None, run_train),
     "blocks": (blocks_options, run_blocks),
     "describe": (describe_options, run_describe),
     "draw": (draw_options, run_draw),

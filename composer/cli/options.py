@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from composer.config.overrides import ALLOW_PATHS
 from composer.core.problems import Invalid, UserError, listed
+from composer.core.program import as_started
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
@@ -55,7 +56,7 @@ Run = Callable[[argparse.Namespace], int | None]
 
 def add_command(commands: Any, name: str, add_options: AddOptions, run: Run) -> None:
     """Add a command. The docstring of ``run`` is its help: the meaning, and examples; without one it is not listed."""
-    meaning, _, examples = (inspect.getdoc(run) or "").partition("\n\n")
+    meaning, _, examples = as_started(inspect.getdoc(run) or "").partition("\n\n")
     listing = {"help": f"{meaning[0].lower()}{meaning[1:].rstrip('.')}"} if meaning else {}
     command = commands.add_parser(
         name, description=meaning, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter, **listing
@@ -116,7 +117,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
 
 def output(options: argparse.Namespace, data: Callable[[], Any], text: Callable[[], str]) -> None:
     """Print data as JSON where --json asks for it, for programs, or else a text."""
-    print(json.dumps(data(), indent=2, ensure_ascii=False) if options.json else text())
+    print(json.dumps(data(), indent=2, ensure_ascii=False) if options.json else as_started(text()))
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hydra import initialize_config_module
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.plugins.completion_plugin import CompletionPlugin
 
 from composer.config.yaml_files import PRIMARY
+from composer.core.shipped import CONF
 
 SCRIPT = """\
 _sequence_composer() {
@@ -47,6 +48,6 @@ def complete(line: str, commands: Iterable[str]) -> list[str]:
         if len(after) == 1:
             return [command for command in commands if command.startswith(after[0])]
     GlobalHydra.instance().clear()
-    with initialize_config_module("conf", version_base="1.3"):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
         completer = _Completer(GlobalHydra.instance().config_loader())
         return completer._query(config_name=PRIMARY, line=words[-1])

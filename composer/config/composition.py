@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra import initialize_config_module
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
@@ -28,6 +28,7 @@ from composer.config.sentences import hydra_errors
 from composer.config.slots import expand_options, replace_blocks, spread_defaults
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
+from composer.core.shipped import CONF
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
@@ -35,9 +36,6 @@ SECTIONS = (
     "experiment", "study", "search", "plugins", "allow_paths", "seed", "runs", "name", "group", "arm", "budget",
     "resume",
 )  # fmt: skip
-
-#: The package of our own configs.
-CONF = "conf"
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
@@ -117,7 +115,7 @@ def compose(
     GlobalHydra.instance().clear()
     before = user_folder.set(Path(config_dir).resolve() if config_dir is not None else None)
     try:
-        with initialize_config_module(CONF, version_base="1.3"):
+        with initialize_config_dir(str(CONF), version_base="1.3"):
             return resolve_config(overrides, to_compile=to_compile)
     finally:
         user_folder.reset(before)

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from composer.core.problems import UserError
+from composer.core.shipped import CONF
 
 #: The name of the primary config.
 PRIMARY = "train"
@@ -49,8 +50,8 @@ FLOAT = re.compile(
     re.X,
 )
 
-#: The packages whose YAML may set Hydra's own config.
-OWN_PACKAGES = re.compile(r"(conf|hydra|hydra_plugins)(\.|$)")
+#: The packages whose YAML may set Hydra's own config, beside our own folder.
+HYDRA_PACKAGES = re.compile(r"(hydra|hydra_plugins)(\.|$)")
 
 #: A part of a defaults list, or of an override's key, that reaches into Hydra's own config.
 INTO_HYDRA = re.compile(r"(^|[/@.\s])hydra([/@.:=\s]|$)")
@@ -122,16 +123,16 @@ class ConfigFolder:
 
     @classmethod
     def of(cls, entry: str | None) -> ConfigFolder | None:
-        """The folder of an entry such as pkg://conf; None for Hydra's schemas and for packages without a folder."""
+        """The folder of an entry such as pkg://hydra.conf; None for Hydra's schemas and packages without a folder."""
         scheme, _, place = (entry or "structured://").rpartition("://")
         if scheme == "structured":
             return None
         if os.path.isabs(place):
-            return cls(Path(place), trusted=False)
+            return cls(Path(place), trusted=Path(place) == CONF)
         package = place.replace("/", ".").rstrip(".")
         spec = importlib.util.find_spec(package)
         found = next(iter(spec.submodule_search_locations or ()), None) if spec is not None else None
-        return cls(Path(found), bool(OWN_PACKAGES.match(package))) if found is not None else None
+        return cls(Path(found), bool(HYDRA_PACKAGES.match(package))) if found is not None else None
 
     def file(self, config_path: str) -> Path:
         return self.path / f"{config_path.removesuffix('.yaml')}.yaml"

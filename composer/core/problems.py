@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
+from composer.core.program import as_started
+
 #: Maps a config path to the place it was written: "conf/mixer/lstm.yaml:3" or "command line: mixer=lstm".
 Locate = Callable[[str], str]
 
@@ -24,7 +26,7 @@ def user_errors() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        print(error, file=sys.stderr)
+        print(as_started(str(error)), file=sys.stderr)
         raise SystemExit(2) from None
 
 

@@ -25,7 +25,7 @@ from composer.core.capabilities import check_capabilities, offers
 from composer.core.problems import UserError, did_you_mean, listed
 
 #: The packages of blocks that are always loaded: the kernel's combinators and the catalogue.
-BLOCKS = ("composer.graph.combinators", "blocks")
+BLOCKS = ("composer.graph.combinators", "composer.catalogue")
 
 #: The sections of a config whose entries are not blocks, and the package whose modules register our entries. Fields
 #: and tokenisers are chosen inside the section ``data``.

@@ -8,6 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from composer.core.program import as_started
+
 #: Seconds between two updates of the progress bar, and between two lines if there is no bar.
 REFRESH, LINES = 0.5, 30.0
 
@@ -25,6 +27,7 @@ class Screen:
         self.shown = self.printed = 0.0
 
     def say(self, text: str = "") -> None:
+        text = as_started(text)
         if not self.quiet:
             self.console.print(text)
         if self.log is not None:

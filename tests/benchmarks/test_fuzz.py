@@ -10,6 +10,7 @@ import time
 import pytest
 import torch
 import yaml
+from composer.catalogue.mixer.gru import GRU
 from hypothesis import Phase, given, seed, settings
 
 from benchmarks.fuzz import trial as trials
@@ -20,7 +21,6 @@ from benchmarks.fuzz.search import again, show, try_cases
 from benchmarks.fuzz.shrink import shrink
 from benchmarks.fuzz.tables import MOST, tables
 from benchmarks.fuzz.trial import Trial
-from blocks.mixer.gru import GRU
 from composer.config import composition
 from composer.core.problems import UserError
 

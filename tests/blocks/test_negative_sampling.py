@@ -75,7 +75,7 @@ def test_training_draws_from_the_generator_whose_state_a_checkpoint_keeps_and_ev
 
 
 def test_evaluation_is_a_softmax_with_the_noise_as_its_prior(monkeypatch):
-    monkeypatch.setattr("blocks.head.negative_sampling.SCORES", 2 * V)  # two vectors at a time
+    monkeypatch.setattr("composer.catalogue.head.negative_sampling.SCORES", 2 * V)  # two vectors at a time
     block, x = head(), seq(D)
     target = Ids(torch.randint(V, (3, 5)), torch.tensor(LENGTHS))
     losses, found = Ids(block.loss(block(x), target), target.lengths), block.predict(block(x))

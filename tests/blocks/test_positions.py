@@ -59,7 +59,7 @@ def test_a_positions_bias_is_its_formula(name, causal):
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_bias_learns(causal, rows, lengths, monkeypatch):
     """Its gradient is that of the T x T bias, however many queries are taken at a time."""
-    monkeypatch.setattr("blocks.attention.diagonals.ROWS", rows)
+    monkeypatch.setattr("composer.catalogue.attention.diagonals.ROWS", rows)
     block, x = build("mixer", "attention", causal=causal, position="relative", kv_heads=2), sequence(lengths)
     steps = range(x.time)
     buckets = torch.tensor([[t5_bucket(j - i, not causal, 32, 128) for j in steps] for i in steps])
@@ -82,7 +82,7 @@ def test_alibi_over_long_sequences_needs_no_bias(kv_heads):
 
 
 def test_alibi_slopes_between_powers_of_two():
-    from blocks.position.alibi import slopes
+    from composer.catalogue.position.alibi import slopes
 
     assert slopes(8) == [2.0**-h for h in range(1, 9)]
     assert slopes(6) == [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8, 2.0**-1, 2.0**-3]

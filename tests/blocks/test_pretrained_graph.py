@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from composer.catalogue.pretrained.graph import PretrainedGraph
 
-from blocks.pretrained.graph import PretrainedGraph
 from composer.core.problems import ConfigError, Invalid
 from composer.core.signals import Field, Ids, Seq
 from composer.graph.compiler import compile_graph

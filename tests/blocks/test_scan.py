@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from composer.catalogue.mixer.mingru import MinGRU
+from composer.catalogue.mixer.selective import Selective
+from composer.catalogue.scan import blend, scan, selective
+from composer.catalogue.scan.blend import blend_step
+from composer.catalogue.scan.solve import BLOCK, SOLVERS, by_width, loop, tree
 from torch.autograd import gradcheck
 
-from blocks.mixer.mingru import MinGRU
-from blocks.mixer.selective import Selective
-from blocks.scan import blend, scan, selective
-from blocks.scan.blend import blend_step
-from blocks.scan.solve import BLOCK, SOLVERS, by_width, loop, tree
 from composer.core.signals import Seq
 
 TIMES = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33]

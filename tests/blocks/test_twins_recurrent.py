@@ -3,21 +3,21 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from composer.catalogue.mixer.gru import GRU
+from composer.catalogue.mixer.lstm import LSTM
+from composer.catalogue.mixer.luong import Luong
+from composer.catalogue.mixer.mingru import MinGRU
+from composer.catalogue.mixer.minlstm import MinLSTM
+from composer.catalogue.mixer.rg_lru import RGLRU
+from composer.catalogue.mixer.rnn import RNN
+from composer.catalogue.mixer.rnnsearch import RNNSearch
+from composer.catalogue.mixer.s4d import S4D
+from composer.catalogue.mixer.selective import Selective
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import FlopCounterMode
 
-from blocks.mixer.gru import GRU
-from blocks.mixer.lstm import LSTM
-from blocks.mixer.luong import Luong
-from blocks.mixer.mingru import MinGRU
-from blocks.mixer.minlstm import MinLSTM
-from blocks.mixer.rg_lru import RGLRU
-from blocks.mixer.rnn import RNN
-from blocks.mixer.rnnsearch import RNNSearch
-from blocks.mixer.s4d import S4D
-from blocks.mixer.selective import Selective
 from composer.core.block import Recipe
 from composer.core.meta import on_meta
 from composer.core.problems import Invalid

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from composer.catalogue.ffn.mixture_of_experts import MixtureOfExperts, uneven_load
 
-from blocks.ffn.mixture_of_experts import MixtureOfExperts, uneven_load
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core.recording import collect_losses

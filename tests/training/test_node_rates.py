@@ -138,7 +138,7 @@ def test_declared_weights_do_not_decay_whatever_the_settings_of_their_node():
 
 
 def test_a_declared_factor_multiplies_the_rate_of_its_node(monkeypatch):
-    from blocks.mixer.selective import Selective
+    from composer.catalogue.mixer.selective import Selective
 
     monkeypatch.setattr(Selective, "rate_factors", {"decay": 0.1}, raising=False)
     for overrides, rate in [
@@ -161,7 +161,7 @@ def test_a_declared_factor_multiplies_the_rate_of_its_node(monkeypatch):
     ],
 )
 def test_a_wrong_declaration_is_refused_in_a_sentence(declared, sentence, monkeypatch):
-    from blocks.mixer.selective import Selective
+    from composer.catalogue.mixer.selective import Selective
 
     for name, value in declared.items():
         monkeypatch.setattr(Selective, name, value, raising=False)
@@ -172,7 +172,7 @@ def test_a_wrong_declaration_is_refused_in_a_sentence(declared, sentence, monkey
 
 def test_a_run_goes_on_whose_weights_decayed_otherwise(tmp_path, monkeypatch):
     """The optimiser's state is saved by weight, so that other groups find it."""
-    from blocks.mixer.selective import Selective
+    from composer.catalogue.mixer.selective import Selective
 
     few = [*SELECTIVE, "training.batch=4", "training.figures=false", "training.validate_rows=4", f"runs={tmp_path}"]
     with monkeypatch.context() as before:

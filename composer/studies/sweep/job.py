@@ -18,6 +18,7 @@ import yaml
 
 from composer.config.composition import Composed
 from composer.core.problems import UserError
+from composer.core.program import training_command
 from composer.core.storage.atomic_files import write_text
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
@@ -29,28 +30,24 @@ from composer.studies.sweep.sweep_results import judged_metric
 SIGNALLED = 128
 
 
-def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence[str], script: str) -> float:
+def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence[str]) -> float:
     """Train a trial in its folder, from its last checkpoint if there is one, and return its judged metric.
 
     A trial that is done is not trained again. NaN is returned if the trial failed, or if another process trains it.
     Errors are recorded in the folder and not raised, so that the other trials of the sweep go on.
-
-    script: train.py, which a trial on several devices starts as processes of its own
     """
     place = RunFolder(folder)
     with folder_lock(folder) as lock:
         if lock is None:
             return math.nan
         if place.read_record().status not in DONE:
-            stopped_by = _train(compose, place, overrides, script, lock)
+            stopped_by = _train(compose, place, overrides, lock)
             if stopped_by is not None:  # the trial is saved; now the signal has the effect that it has on this process
                 signal.raise_signal(stopped_by)
         return place.read_record().judged(judged_metric(folder.parent)[0])
 
 
-def _train(
-    compose: Callable[[], Composed], place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str]
-) -> int | None:
+def _train(compose: Callable[[], Composed], place: RunFolder, overrides: Sequence[str], lock: IO[str]) -> int | None:
     """Train a trial. Returns the signal that stopped it, if one did."""
     planned = place.record_file.is_file()  # by our sweeper, which shows the trials' progress itself
     try:
@@ -62,7 +59,7 @@ def _train(
         if composed.values["trainer"].get("strategy") == "single":
             code = _train_here(composed, place, quiet=planned)
         else:
-            code = _train_in_group(composed, place, overrides, script, lock, quiet=planned)
+            code = _train_in_group(composed, place, overrides, lock, quiet=planned)
     except UserError as error:
         _fail(place, overrides, str(error))
     except Exception as error:
@@ -81,7 +78,7 @@ def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
 
 
 def _train_in_group(
-    composed: Composed, place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str], *, quiet: bool
+    composed: Composed, place: RunFolder, overrides: Sequence[str], lock: IO[str], *, quiet: bool
 ) -> int:
     """Train on several devices, in a process group of its own.
 
@@ -93,13 +90,14 @@ def _train_in_group(
     if not place.record_file.is_file():
         place.update_record(overrides=list(overrides))
     plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])
-    command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
+    program, found = training_command()
+    command = [*program, f"resume='{place.path}'", f"plugins=[{plugins}]"]
     output = subprocess.DEVNULL if quiet else None
     # In a job of Slurm, Lightning would leave it to srun to start the processes of the group.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     process = subprocess.Popen(
         command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
-        env={**environment, TRIAL: str(place.path), **pass_on(lock)},
+        env={**environment, **found, TRIAL: str(place.path), **pass_on(lock)},
     )  # fmt: skip
     with handling_signals(lambda number: os.killpg(process.pid, number)):  # the group saves its run and ends
         _, errors = process.communicate()

@@ -22,6 +22,7 @@ import lightning
 from lightning.pytorch.strategies import ParallelStrategy
 
 from composer.core.problems import UserError
+from composer.core.program import training_command
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
 
@@ -176,9 +177,8 @@ def start(trainer: lightning.Trainer, folder: RunFolder) -> list[subprocess.Pope
     told = dict(zip(PLACE, ("0", str(trainer.world_size), "0", "127.0.0.1", port), strict=True))
     told[FIRST] = json.dumps({"pid": os.getpid(), "folder": str(folder.path.resolve())})
     os.environ.update({name: value for name, value in told.items() if name not in os.environ})
-    main = sys.modules["__main__"].__spec__
-    program = [os.path.abspath(sys.argv[0])] if main is None else ["-m", main.name]
-    command = [sys.executable, *program, *sys.argv[1:]]
+    program, found = training_command()
     return [
-        subprocess.Popen(command, env=os.environ | {"LOCAL_RANK": str(rank)}) for rank in range(1, trainer.num_devices)
+        subprocess.Popen([*program, *sys.argv[1:]], env=os.environ | found | {"LOCAL_RANK": str(rank)})
+        for rank in range(1, trainer.num_devices)
     ]

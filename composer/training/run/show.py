@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import resources
 from typing import Any
 
 import torch
 
+from composer.core.shipped import CONF
 from composer.data import SPLITS
 from composer.metrics import LOSS
 from composer.runs.folder import RunFolder
@@ -129,7 +129,7 @@ def longer(record: RunRecorder, where: str) -> str:
 def packaged_experiment(overrides: Iterable[str]) -> str | None:
     """The experiment of this package that overrides choose, of which the gallery says what to try next."""
     name = next((word.removeprefix("experiment=") for word in overrides if word.startswith("experiment=")), "")
-    return name if (resources.files("conf") / "experiment" / f"{name}.yaml").is_file() else None
+    return name if (CONF / "experiment" / f"{name}.yaml").is_file() else None
 
 
 def with_intervals(metrics: Mapping[str, Mapping[str, float | None]]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from composer.config.composition import Composed
 from composer.core import registry
 from composer.core.binding import show_value
 from composer.core.problems import ConfigError, Invalid, Report, UserError
+from composer.core.shipped import CONF
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
@@ -121,7 +121,7 @@ def _what_first(composed: Composed, given: str, key: str) -> str:
     if path.exists():
         return ""
     runs = "" if path.parent == Path(str(composed.values["runs"])) else f"runs={path.parent} "
-    shipped = (resources.files("conf") / "experiment" / f"{path.name}.yaml").is_file()
+    shipped = (CONF / "experiment" / f"{path.name}.yaml").is_file()
     experiment = f"experiment={path.name} " if shipped else "... "
     return f" Train that run first: python train.py {experiment}{runs}name={path.name}. Or set {key} to another run."
 
