@@ -3,6 +3,6 @@
 In a checkout the files lie in its folder ``blocks/``, in an installed package beside this module.
 """
 
-from composer.core.shipped import folder
+from composer.core.program import shipped
 
-__path__ = [str(folder("blocks"))]
+__path__ = [str(shipped("blocks"))]

@@ -22,7 +22,7 @@ from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 from composer.core.signals import KINDS, Contents, Field
 from composer.graph.describe import count_parameters, human
 from composer.graph.flops import block_flops

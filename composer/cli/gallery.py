@@ -11,7 +11,7 @@ from typing import Any
 
 from composer.cli.options import output
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 from composer.views.tables import Column, text_table
 
 #: Labels that begin a paragraph in the comment of an experiment. The text before the first one says what the system is.

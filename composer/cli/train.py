@@ -25,7 +25,7 @@ from composer.config.overrides import as_typed, check_effects, check_overrides, 
 from composer.config.sentences import hydra_errors
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import UserError, user_errors
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
 

@@ -9,7 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.plugins.completion_plugin import CompletionPlugin
 
 from composer.config.yaml_files import PRIMARY
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 
 SCRIPT = """\
 _sequence_composer() {

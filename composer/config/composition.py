@@ -28,7 +28,7 @@ from composer.config.sentences import hydra_errors
 from composer.config.slots import expand_options, replace_blocks, spread_defaults
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (

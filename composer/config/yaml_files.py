@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from composer.core.problems import UserError
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 
 #: The name of the primary config.
 PRIMARY = "train"

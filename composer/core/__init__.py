@@ -1,11 +1,13 @@
 """The lowest layer: signals, the block protocol, knobs and their binding, the registry, problems.
 
 streaming/    blocks step by step: recurrences, pointwise blocks, one way to call a block, copies that are fast to call
-storage/      files written atomically, locks on folders, names of folders, the example files of the package
+storage/      files written atomically, names of folders, the files that come with the package
+program.py    the program that was started, for hints, and how to start its training again
 
 What a process keeps beside its objects, in all rooms; a test finds nothing else. Stacks, for as long as a ``with``:
 
 core/recording.py       what blocks record: attention weights, terms of sums, inputs of layers, auxiliary losses
+cli/train.py            whether a training measures its signals first, which Hydra cannot be told
 config/environment.py   whether a variable of the environment stands for itself, unread
 config/yaml_files.py    the user's folder of configs, and the parsed files, until they change
 

@@ -1,4 +1,4 @@
-"""The program that was started, and how to start its training once more: ``train.py``, ``composer`` or a script.
+"""This program: where the files lie that come with it, how it was started, and how to start its training once more.
 
 Messages and help are written for a checkout, with ``python train.py`` and ``python -m composer``; where they are shown,
 ``as_started`` puts the program into them that the user has.
@@ -11,7 +11,17 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from composer.core.shipped import PACKAGE
+PACKAGE = Path(__file__).parents[1]
+
+
+def shipped(name: str) -> Path:
+    """The folder ``blocks`` or ``conf``: at the top of a checkout, or inside of an installed package."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+#: Our own configs.
+CONF = shipped("conf")
 
 #: How messages name the two programs.
 TRAIN, COMMANDS = "python train.py", "python -m composer"

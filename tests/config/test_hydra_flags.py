@@ -9,7 +9,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 
 #: A program of Hydra without anything of ours but the resolver that train.yaml names.
-PLAIN = """
+PLAIN = f"""
 import hydra
 import composer.config.composition
 from composer.config import yaml_files
@@ -18,7 +18,7 @@ yaml_files.ConfigFolder.of = lambda entry: None
 
 def job(config): ...
 
-hydra.main(version_base="1.3", config_path="pkg://conf", config_name="train")(job)()
+hydra.main(version_base="1.3", config_path="{ROOT / "conf"}", config_name="train")(job)()
 """
 
 

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 from hydra import compose as hydra_compose
-from hydra import initialize_config_module
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
@@ -21,7 +21,7 @@ def initialised(folder=None):
     GlobalHydra.instance().clear()
     before = yaml_files.user_folder.set(folder)
     try:
-        with initialize_config_module("conf", version_base="1.3"):
+        with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
             yield
     finally:
         yaml_files.user_folder.reset(before)

@@ -1,7 +1,7 @@
 """Sweeps, searches and studies are judged by the metric that chooses the best checkpoints of their runs."""
 
 import pytest
-from hydra import initialize_config_module
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
@@ -10,6 +10,7 @@ from composer.core.problems import UserError
 from composer.studies.sweep.kinds import _judged, plan_sweep
 from composer.studies.sweep.search.search_settings import plan_search
 from tests.support import processes
+from tests.support.paths import ROOT
 
 SEARCH = ["search=tpe", "data=copy", "model.dim=8"]
 SPACE = {"optimiser.learning_rate": "interval(0.001, 0.01)"}
@@ -17,7 +18,7 @@ SPACE = {"optimiser.learning_rate": "interval(0.001, 0.01)"}
 
 def planned(arguments):
     GlobalHydra.instance().clear()
-    with initialize_config_module("conf", version_base="1.3", job_name="train"):
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3", job_name="train"):
         loader = GlobalHydra.instance().config_loader()
         config = loader.load_configuration("train", [], RunMode.MULTIRUN)
         return plan_sweep(config, loader, arguments)

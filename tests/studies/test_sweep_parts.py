@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from hydra import initialize_config_module
+from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -21,12 +21,13 @@ from composer.studies.sweep.sweep_loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.sweep_progress import SweepProgress
 from composer.studies.sweep.sweep_results import table
 from composer.studies.sweep.trials import Grid
+from tests.support.paths import ROOT
 
 
 @pytest.fixture
 def loader():
     GlobalHydra.instance().clear()
-    with initialize_config_module("conf", version_base="1.3"):
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         yield GlobalHydra.instance().config_loader()
 
 

@@ -100,7 +100,9 @@ def test_the_wheel_and_the_source_distribution_have_every_module_and_config(tmp_
     files = [path for folder in folders for suffix in ("py", "pyi", "yaml") for path in folder.rglob(f"*.{suffix}")]
     wanted = {path.relative_to(ROOT).as_posix() for path in files}
     assert "composer/core/block.py" in wanted
-    assert wanted <= installed
+    inside = {f"composer/{name}" if name.startswith(("blocks/", "conf/")) else name for name in wanted}
+    assert inside <= installed
+    assert {name.partition("/")[0] for name in installed if ".dist-info" not in name} == {"composer", "hydra_plugins"}
     assert wanted | {"train.py", "pyproject.toml", "README.md"} <= packed
 
 

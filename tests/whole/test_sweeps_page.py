@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_module
+from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
 from composer.studies.sweep.search.search_settings import split_arguments
@@ -50,7 +50,7 @@ def commands():
 @pytest.mark.parametrize("arguments", list(commands()), ids=lambda arguments: arguments[-1][:40])
 def test_a_documented_command_is_understood(arguments):
     GlobalHydra.instance().clear()
-    with initialize_config_module("conf", version_base="1.3"):
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         fixed, ranges = split_arguments(arguments, None)
         assert ranges
         compose("train", fixed, return_hydra_config=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 from composer.data import SPLITS
 from composer.metrics import LOSS
 from composer.runs.folder import RunFolder

@@ -18,7 +18,7 @@ from composer.config.composition import Composed
 from composer.core import registry
 from composer.core.binding import show_value
 from composer.core.problems import ConfigError, Invalid, Report, UserError
-from composer.core.shipped import CONF
+from composer.core.program import CONF
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
