@@ -7,9 +7,9 @@ import re
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from composer.cli.options import output
+from composer.cli.options import note_own_configs, output
+from composer.config.yaml_files import folder_of_user
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.program import CONF
 from composer.views.tables import Column, text_table
@@ -51,6 +51,8 @@ def run_gallery(options: argparse.Namespace) -> None:
       composer gallery              every system in a line
       composer gallery bahdanau     what the system is, how to run it, on which files of your own, what to change next
     """
+    if options.config_dir is None:
+        note_own_configs(folder_of_user())
     found = systems(options.config_dir)
     if options.name is not None and options.name not in found:
         raise UserError(
@@ -64,10 +66,9 @@ def run_gallery(options: argparse.Namespace) -> None:
 
 def systems(folder: Path | None = None) -> dict[str, System]:
     """The experiments of this package and of a folder of the user's, by name."""
-    if folder is not None and not folder.is_dir():
-        raise UserError(f"--config-dir: there is no folder '{folder}'.")
+    own = folder_of_user(folder)
     texts: dict[str, str] = {}
-    places: list[Any] = [CONF, *([] if folder is None else [folder])]
+    places = [CONF, *([] if own is None else [own])]
     for place in places:
         experiments = place / "experiment"
         if not experiments.is_dir():

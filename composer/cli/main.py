@@ -32,7 +32,16 @@ from composer.cli.data import data_file_options, run_data
 from composer.cli.evaluate import evaluate_options, run_evaluate
 from composer.cli.gallery import gallery_options, run_gallery
 from composer.cli.model_contents import export_options, inspect_options, run_export, run_inspect
-from composer.cli.options import WHOLE, AddOptions, Run, add_command, config_dir_options, output, rest_argument
+from composer.cli.options import (
+    WHOLE,
+    AddOptions,
+    Run,
+    add_command,
+    config_dir_options,
+    note_own_configs,
+    output,
+    rest_argument,
+)
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.program import as_started
@@ -146,8 +155,11 @@ def check_options(command: argparse.ArgumentParser) -> None:
 
 def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
     from composer.config.composition import compose
+    from composer.config.yaml_files import folder_of_user
 
     given = options.overrides if overrides is None else overrides
+    if options.config_dir is None and overrides is None:
+        note_own_configs(folder_of_user())
     return compose([*given, *options.allow_paths], options.config_dir, to_compile=True)
 
 

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.config.overrides import ALLOW_PATHS
@@ -103,6 +104,12 @@ def config_dir_options(command: argparse.ArgumentParser) -> None:
         option, action="store_const", const=[override], default=[],
         help="let the files of --config-dir name paths outside of that folder and the working folder",
     )  # fmt: skip
+
+
+def note_own_configs(folder: Path | None) -> None:
+    """Say that a folder of configs was found which the command line does not name."""
+    if folder is not None:
+        print(f"note: configs of {folder.name}/ are read, too.", file=sys.stderr)
 
 
 def setting_options(command: argparse.ArgumentParser, settings: Mapping[str, Mapping[str, Any]]) -> None:

@@ -20,6 +20,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from composer.cli.options import note_own_configs
 from composer.config.composition import resolve_config
 from composer.config.overrides import as_typed, check_effects, check_overrides, config_dir, mode_of, split_options
 from composer.config.sentences import hydra_errors
@@ -70,7 +71,9 @@ def main(words: Sequence[str]) -> None:
     try:
         with user_errors(), hydra_errors(overrides):
             check_overrides(overrides)
-            user_folder.set(config_dir(options))
+            user_folder.set(folder := config_dir(options))
+            if not any(word.startswith(("--config-d", "-cd")) for word in options) and "LOCAL_RANK" not in os.environ:
+                note_own_configs(folder)
             check_effects(overrides, mode_of(sys.argv[1:]))
             if mode_of(sys.argv[1:]) != "run":
                 refuse_signals()

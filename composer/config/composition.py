@@ -26,7 +26,7 @@ from composer.config.resolution import references, resolved
 from composer.config.search_path import SearchPath
 from composer.config.sentences import hydra_errors
 from composer.config.slots import expand_options, replace_blocks, spread_defaults
-from composer.config.yaml_files import PRIMARY, user_folder
+from composer.config.yaml_files import PRIMARY, folder_of_user, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 from composer.core.program import CONF
 
@@ -103,17 +103,17 @@ class Composed:
 def compose(
     overrides: Sequence[str] = (), config_dir: str | Path | None = None, *, to_compile: bool = False
 ) -> Composed:
-    """The config composed from conf/, from the user's own ``config_dir``, and from overrides.
+    """The config composed from our configs, from the user's own, and from overrides.
 
+    config_dir: the folder of the user's configs; None: ./conf, if there is one
     to_compile: whether values that cannot be resolved are left to the compilation, which reports them
     """
     overrides = with_new_keys(without_hyphens(overrides))
     check_overrides(overrides)
     check_effects(overrides, "command")
-    if config_dir is not None and not Path(config_dir).is_dir():
-        raise UserError(f"--config-dir: there is no folder '{config_dir}'.")
+    folder = folder_of_user(config_dir)
     GlobalHydra.instance().clear()
-    before = user_folder.set(Path(config_dir).resolve() if config_dir is not None else None)
+    before = user_folder.set(folder)
     try:
         with initialize_config_dir(str(CONF), version_base="1.3"):
             return resolve_config(overrides, to_compile=to_compile)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from omegaconf import OmegaConf
 
-from composer.config.yaml_files import CALLING, INTO_HYDRA, LONGEST_NUMBER, PLAIN
+from composer.config.yaml_files import CALLING, INTO_HYDRA, LONGEST_NUMBER, PLAIN, folder_of_user
 from composer.core.problems import UserError
 
 #: The groups and keys of Hydra's own config that an override may set; * stands for any key.
@@ -121,20 +121,20 @@ def without_new_key(override: str) -> str:
 
 
 def config_dir(options: Sequence[str]) -> Path | None:
-    """The folder of --config-dir, if the options of train.py have this one.
+    """The user's folder of configs: that of --config-dir, if the options of train.py have this one, or ./conf.
 
     An option that could run code is refused, and so is an abbreviation of --config-dir, which argparse would complete.
     """
-    folder = None
+    given = None
     for word, following in zip(options, [*options[1:], ""], strict=False):
         option, equals, value = word.partition("=")
         if option.startswith("--e"):  # --experimental-rerun
             raise UserError(f"command line: {word}\n  is refused: it reads a pickled file, which could run code.")
         if option in ("--config-dir", "-cd"):
-            folder = Path(value if equals else following).resolve()
+            given = value if equals else following
         elif option.startswith("--config-d"):
             raise UserError(f"command line: {word}\n  is no option. Did you mean --config-dir?")
-    return folder
+    return folder_of_user(given)
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:

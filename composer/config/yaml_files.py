@@ -107,6 +107,15 @@ class ConfigFile:
 #: The folder of configs of the user (--config-dir), which is at the end of the search path.
 user_folder: ContextVar[Path | None] = ContextVar("user_folder", default=None)
 
+
+def folder_of_user(given: str | Path | None = None) -> Path | None:
+    """The user's folder of configs: the one that is given, or else ./conf, unless that is our own."""
+    if given is not None and not Path(given).is_dir():
+        raise UserError(f"--config-dir: there is no folder '{given}'.")
+    folder = Path("conf" if given is None else given).resolve()
+    return folder if given is not None or (folder.is_dir() and folder != CONF) else None
+
+
 #: The files that this process has read, each with its time of change and its size when it was read.
 files: dict[Path, tuple[tuple[int, int], ConfigFile]] = {}
 
