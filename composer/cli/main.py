@@ -31,6 +31,7 @@ from composer.cli.compare import compare_options, run_compare
 from composer.cli.data import data_file_options, run_data
 from composer.cli.evaluate import evaluate_options, run_evaluate
 from composer.cli.gallery import gallery_options, run_gallery
+from composer.cli.init import init_options, run_init
 from composer.cli.model_contents import export_options, inspect_options, run_export, run_inspect
 from composer.cli.options import (
     WHOLE,
@@ -302,6 +303,7 @@ def run_complete(options: argparse.Namespace) -> None:
 #: What adds the options of every command, and what runs it. ``complete`` is called by the completion script.
 COMMANDS: dict[str, tuple[AddOptions, Run]] = {
     "train": (lambda command: None, run_train),
+    "init": (init_options, run_init),
     "blocks": (blocks_options, run_blocks),
     "describe": (describe_options, run_describe),
     "draw": (draw_options, run_draw),

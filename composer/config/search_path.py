@@ -47,8 +47,11 @@ class SearchPath:
 
     def find(self, config_path: str) -> ConfigFile | None:
         """The file of a config by its Hydra path, such as mixer/lstm."""
-        folder = next((folder for folder in self.folders if folder.file(config_path).is_file()), None)
-        return folder.read(config_path) if folder is not None else None
+        found = [folder for folder in self.folders if folder.file(config_path).is_file()]
+        if len(found) > 1:
+            hidden = found[1].read(config_path).shown
+            raise UserError(f"{hidden}\n  would be hidden by '{found[0].file(config_path)}'. Give it another name.")
+        return found[0].read(config_path) if found else None
 
     def option(self, group: str, name: object) -> ConfigFile | None:
         """The file of an option of a group; None where a name is none of an option, or a path to somewhere else."""
