@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from composer.core.problems import UserError
+from composer.core.program import as_started
 from composer.core.storage.example_files import EXAMPLES
 
 PROJECT = Path(__file__).parent / "project"
