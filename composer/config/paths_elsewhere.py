@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +47,29 @@ def unasked(
         return problems
     config = OmegaConf.create(layers.values)
     texts = {_value(config, key) for key in typed}
+    below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *others)]
+    for key, text in named_paths(values):
+        if text in texts or any(key == own or key.startswith(f"{own}.") for own in typed) or _ours(layers, key, text):
+            continue
+        remote = key.startswith("data.") and is_remote(text)
+        place = text if remote else leads_elsewhere(text, below)
+        if place is not None:
+            option = re.sub(r"(\.\d+)+$", "", key)  # not that of a list's item
+            link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
+            message = (
+                f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
+                f"paths below these two only. If you want this one, type it ({option}=...), or let the files name any "
+                f"path: {ALLOW_PATHS[0]}."
+            )
+            problems.append(Problem(key, message))
+    return problems
 
-    def trusted(key: str, text: str) -> bool:
-        if text in texts or any(key == own or key.startswith(f"{own}.") for own in typed):
-            return True
-        last = layers.set_by.get(key, [-1])[-1]
-        file = layers.files[last][1] if last >= 0 else None
-        return file is not None and file.trusted and layers.value(key, last) == text
 
-    return paths_elsewhere(values, others, trusted)
+def _ours(layers: Layers, key: str, text: str) -> bool:
+    """Whether a file of this package sets the text at a key."""
+    last = layers.set_by.get(key, [-1])[-1]
+    file = layers.files[last][1] if last >= 0 else None
+    return file is not None and file.trusted and layers.value(key, last) == text
 
 
 def _value(config: DictConfig, key: str) -> str | None:
@@ -72,31 +86,6 @@ def _keys(key: str, value: Any) -> Iterator[str]:
             yield from _keys(f"{key}.{name}", item)
     else:
         yield key
-
-
-def paths_elsewhere(
-    values: Mapping[str, Any], folders: Sequence[Path], trusted: Callable[[str, str], bool]
-) -> list[Problem]:
-    """A problem for every path of a config that leads elsewhere and that the user has not typed.
-
-    folders: the folders of configs other than this package's
-    trusted: whether the text at a key is the user's, or is set by a file of this package
-    """
-    below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *folders)]
-    problems = []
-    for key, text in named_paths(values):
-        remote = key.startswith("data.") and is_remote(text)
-        place = None if trusted(key, text) else text if remote else leads_elsewhere(text, below)
-        if place is not None:
-            typed = re.sub(r"(\.\d+)+$", "", key)
-            link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
-            message = (
-                f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
-                f"paths below these two only. If you want this one, type it ({typed}=...), or let the files name any "
-                f"path: {ALLOW_PATHS[0]}."
-            )
-            problems.append(Problem(key, message))
-    return problems
 
 
 def named_paths(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
