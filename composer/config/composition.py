@@ -18,14 +18,13 @@ from omegaconf import OmegaConf
 
 from composer.config.environment import Kept, as_written, leaves
 from composer.config.general import bind_general
-from composer.config.heads import fit_heads
 from composer.config.layers import COMMAND_LINE, Layers, select
 from composer.config.overrides import as_typed, check_effects, check_overrides, with_new_keys, without_hyphens
 from composer.config.paths_elsewhere import unasked
 from composer.config.resolution import references, resolved
 from composer.config.search_path import SearchPath
 from composer.config.sentences import hydra_errors
-from composer.config.slots import expand_options, replace_blocks, spread_defaults
+from composer.config.slots import expand_options, fit_heads, replace_blocks, spread_defaults
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
