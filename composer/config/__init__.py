@@ -8,7 +8,7 @@ slots.py            what merging leaves to do for the blocks of a model
 resolution.py       the values of interpolations, ${...}
 environment.py      those of ${oc.env:...}, which no file of a run may hold
 general.py          the keys of no section: seed, names, folders
-paths_elsewhere.py  what only the command line can choose: code, runs to go on with, paths to anywhere
+chosen_by_files.py  what files choose, and only the command line may: code, runs to go on with, paths to anywhere
 sentences.py        Hydra's errors in our words
 composition.py      all of this, in order: from overrides to a ``Composed``
 assembly.py         from a ``Composed`` to the data source, the objective and the graph

@@ -1,7 +1,8 @@
-"""Paths that a config of others names: below its own folder and below the working folder, unless the user says more.
+"""What a YAML file chooses, and only the command line may: the file may be somebody else's.
 
-A value counts as the user's if the command line has it. All other values that lead elsewhere are refused, wherever
-they come from: only those that a file of this package sets are known to be harmless.
+A file names paths below its own folder and below the working folder, unless the user says more. A value counts as the
+user's if the command line has it. All other values that lead elsewhere are refused, wherever they come from: only those
+that a file of this package sets are known to be harmless.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from composer.config.general import PATHS, chosen_by_files
 from composer.config.layers import Layers
 from composer.config.overrides import ALLOW_PATHS
 from composer.config.yaml_files import ConfigFolder
-from composer.core.problems import Problem
+from composer.core.problems import UNRESOLVED, Problem, Report
 from composer.core.storage.addresses import is_remote
+
+#: The keys outside of ``data`` and ``model`` that name paths.
+PATHS = ("runs", "resume", "init.from")
 
 #: The sections whose texts are overrides and ranges of overrides.
 OF_OVERRIDES = ("study", "search")
@@ -31,7 +34,7 @@ OF_OVERRIDES = ("study", "search")
 BETWEEN = re.compile(r"[\s=,()\[\]{}'\":]+")
 
 
-def unasked(
+def chosen_by_files(
     values: Mapping[str, Any], overrides: Iterable[Override], layers: Layers, folders: Sequence[ConfigFolder]
 ) -> list[Problem]:
     """Problems for what only the command line can choose: code, a run to go on with, and paths that lead anywhere.
@@ -41,7 +44,7 @@ def unasked(
     folders: the folders of configs
     """
     typed = frozenset(key for override in overrides for key in _keys(override.key_or_group, override.value()))
-    problems = chosen_by_files(values, typed)
+    problems = _code_and_runs(values, typed)
     others = [folder.path for folder in folders if not folder.trusted]
     if problems or not others or values.get("allow_paths") is True:
         return problems
@@ -54,7 +57,7 @@ def unasked(
         remote = key.startswith("data.") and is_remote(text)
         place = text if remote else leads_elsewhere(text, below)
         if place is not None:
-            option = re.sub(r"(\.\d+)+$", "", key)  # not that of a list's item
+            option = re.sub(r"(\.\d+)+$", "", key)  # of a list's item, the list
             link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
             message = (
                 f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
@@ -63,6 +66,23 @@ def unasked(
             )
             problems.append(Problem(key, message))
     return problems
+
+
+def _code_and_runs(values: Mapping[str, Any], typed: Container[str]) -> list[Problem]:
+    """Problems for code, a run to go on with (by a config and with data of its own), and the leave to name any path.
+
+    typed: the keys that the command line sets
+    """
+    report = Report()
+    plugins, resume = values.get("plugins"), values.get("resume")
+    if isinstance(plugins, list) and plugins and "plugins" not in typed:
+        message = "a file cannot choose code to run. If you trust this code, name it on the command line, too: "
+        report.add("plugins", f"{message}'plugins=[{','.join(map(str, plugins))}]'")
+    if resume not in (None, UNRESOLVED) and "resume" not in typed:
+        report.add("resume", f"a file cannot choose a run to go on with. Name it on the command line: resume={resume}")
+    if values.get("allow_paths") is True and "allow_paths" not in typed:
+        report.add("allow_paths", "a file cannot allow itself any path. Leave it out here, and type --allow-paths.")
+    return report.problems
 
 
 def _ours(layers: Layers, key: str, text: str) -> bool:
