@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 from composer.config.composition import Composed
-from composer.core.binding import bind_section, show_value
+from composer.core.binding import bind_section
 from composer.core.block import Range
-from composer.core.problems import Locate, Report
+from composer.core.problems import Locate, Report, show_value
 
 #: Names of the other run, each with its name or names in this run; a list stands for equal names.
 Renamed = list[str] | dict[str, str | list[str]]
