@@ -14,7 +14,7 @@ from composer.objectives import Objective
 from composer.studies.planning.width_search import WidthRefused
 from composer.training.run.feed import TrainingRows
 from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
-from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.plan import prepare
 
 
 class Objectives:
@@ -52,8 +52,7 @@ class ScalableArm:
             other = compose(_overrides({**keys, key: value + 1}))
             if other.values["model"] == self.composed.values["model"]:
                 raise UserError(f"its model does not depend on {key}. Name the key of a size in study.budget.width.")
-        self.objective, self.transfers = objectives.of(self.composed)
-        self.graphs: dict[int, Graph] = {}
+        self.opened = objectives.of(self.composed)
         self._rows: TrainingRows | None = None
 
     def settings(self, width: int) -> dict[str, int]:
@@ -71,18 +70,12 @@ class ScalableArm:
         return composed
 
     def graph(self, width: int) -> Graph:
-        if width not in self.graphs:
-            self.graphs[width] = compile_model(self.at(width), self.objective)
-        return self.graphs[width]
-
-    def plan(self, width: int) -> TrainingPlan:
-        """The arm as a run, checked as a whole."""
-        return prepare(self.at(width), opened=(self.objective, self.transfers))
+        return compile_model(self.at(width), self.opened[0])
 
     def rows(self, width: int) -> TrainingRows:
-        """The training data, which is the same at every width."""
+        """The training data, which is the same at every width. ``width``: one at which the model compiles."""
         if self._rows is None:
-            self._rows = TrainingRows.of(self.plan(width))
+            self._rows = TrainingRows.of(prepare(self.at(width), opened=self.opened))
         return self._rows
 
     def measured(self, size: Callable[[Graph], float], width: int) -> float:

@@ -185,7 +185,7 @@ class _Planner:
                     raise UserError(f"{key} has no effect here: the study's budget decides it.")
             arm = ScalableArm(lambda own: self.composed(name, *rung.overrides, *own), keys, self.objectives)
             solved = solve_width(arm, budget.kind, target, start, budget.count)
-            plan = arm.plan(solved.setting[1])
+            plan = self.checked(self.composed(name, *rung.overrides, *solved.settings))
         else:
             plan = self.checked(self.composed(name))
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
