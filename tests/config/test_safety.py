@@ -94,7 +94,7 @@ def test_the_overrides_of_a_trial_are_checked_wherever_they_come_from(tmp_path):
     with pytest.raises(UserError, match="call a function"):
         loop.job(Trial(0, "0_x", ("hydra.launcher._target_=os.system",), {}))
     with pytest.raises(UserError, match="inside the folder of runs"):
-        SweepFolder(tmp_path).run(Trial(0, "../x", (), {}))
+        SweepFolder(tmp_path).run("../x")
 
 
 @pytest.mark.parametrize("key", ["plugins", "+plugins", "hydra.launcher.jobs", "hydra/launcher"])
