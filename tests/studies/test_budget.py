@@ -67,7 +67,7 @@ def accepted(scalable, width, step):
             return None
         try:
             scalable.graph(other)
-        except ConfigError:
+        except WidthRefused:
             continue
         return other
     return None

@@ -70,22 +70,19 @@ class ScalableArm:
         return composed
 
     def graph(self, width: int) -> Graph:
-        return compile_model(self.at(width), self.opened[0])
+        """The graph at a width; a ``WidthRefused`` where it does not compile."""
+        try:
+            return compile_model(self.at(width), self.opened[0])
+        except ConfigError as error:
+            # The number that may have to divide the width is the one that the compiler complains about: the heads.
+            factors = (number_at(problem.path, self.composed.values) or 1 for problem in error.problems)
+            raise WidthRefused(next((factor for factor in factors if factor > 1), 1), error) from error
 
     def rows(self, width: int) -> TrainingRows:
         """The training data, which is the same at every width. ``width``: one at which the model compiles."""
         if self._rows is None:
             self._rows = TrainingRows.of(prepare(self.at(width), opened=self.opened))
         return self._rows
-
-    def measured(self, size: Callable[[Graph], float], width: int) -> float:
-        """The size of the graph at a width; a ``WidthRefused`` where the graph does not compile."""
-        try:
-            return size(self.graph(width))
-        except ConfigError as error:
-            # The number that may have to divide the width is the one that the compiler complains about: the heads.
-            factors = (number_at(problem.path, self.composed.values) or 1 for problem in error.problems)
-            raise WidthRefused(next((factor for factor in factors if factor > 1), 1), error) from error
 
 
 def solved_keys(patterns: Sequence[str], values: Mapping[str, Any]) -> dict[str, int]:
