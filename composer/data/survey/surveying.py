@@ -108,6 +108,8 @@ def survey(path: str) -> Survey:
         found.notes += [f"not taken: {names} ({reason})." for reason, names in left.items()]
     found.kind = _kind(found)
     columns = {str(column): column for column in _columns(found, found.first)}
+    if not columns:
+        raise UserError(f"{found.first}: holds no row. Give a file with at least one.")
     reader = _reader(found, columns)
     _read(found, columns, reader)
     _check_splits(found, columns, reader)
@@ -189,9 +191,9 @@ def _columns(found: Survey, file: Path) -> list[Column]:
             assert found.partner is not None
             return [bare(side).suffix[1:] for side in (found.first, found.partner)]
         case "tagged":
-            words = (line.text for line in found.reading.lines(file) if _is_word(line.text))
-            first = next(words, "").split("\t" if kind_of(file) == "conllu" else None)
-            return list(range(1, len(first) + 1))
+            between = "\t" if kind_of(file) == "conllu" else None
+            words = (line.text.split(between) for line in found.reading.lines(file) if _is_word(line.text))
+            return list(range(1, len(next(words, [])) + 1))
         case "recordings" | "pictures":
             return ["file", "folder", "name"]
         case "classes":
