@@ -62,10 +62,9 @@ class Series(Source):
         normalise: bool = True,
     ) -> None:
         self.reading, self.parts = files, Splits(files)
-        given = self.parts.shares
-        self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
-        given |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
-        self.shares = {split: share for split, share in given.items() if not isinstance(share, str)}
+        shares = self.parts.shares
+        self.ranges = {split: DateRange(split, str(share)) for split, share in shares.items() if is_range(share)}
+        shares |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
         self.files = SeriesFiles(files, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
@@ -151,7 +150,7 @@ class Series(Source):
         times = steps.times.tensor_split(steps.ends_of_files[:-1])
         others = [SPLITS.index(split) for split in ("valid", "test") for _ in files[split]]
         count = len(paths) - len(others)
-        numbers = divide_all(times[:count], self.shares, self.ranges, self.files.form)
+        numbers = divide_all(times[:count], self.parts.shares, self.ranges, self.files.form)
         numbers += [torch.full_like(own, number) for own, number in zip(times[count:], others, strict=True)]
         return steps, pieces_of(torch.cat(numbers), steps, self.length)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid
+from composer.data.file_keys import Share
 from composer.data.series.date_ranges import DateRange
 from composer.data.series.gaps import Stretches
 from composer.data.series.times import TimeForm
@@ -23,7 +24,7 @@ class Pieces(NamedTuple):
 
 
 def divide(
-    times: Tensor, shares: Mapping[Split, float], ranges: Mapping[Split, DateRange], *, dates: bool
+    times: Tensor, shares: Mapping[Split, Share], ranges: Mapping[Split, DateRange], *, dates: bool
 ) -> Tensor:  # fmt: skip
     """(n,), the number of the split in SPLITS, for every step of a file that is trained on.
 
@@ -39,14 +40,15 @@ def divide(
             raise Invalid(chosen.key, f"'{chosen.text}' and data.{theirs.key}={theirs.text} overlap. Part them.")
         numbers[start:end] = SPLITS.index(split)
     for split in ("test", "valid"):
-        if shares.get(split):
+        share = shares[split]
+        if share and not isinstance(share, str):
             free = (numbers == SPLITS.index("train")).nonzero()[:, 0]
-            numbers[free[-max(1, round(shares[split] * len(times))) :]] = SPLITS.index(split)
+            numbers[free[-max(1, round(share * len(times))) :]] = SPLITS.index(split)
     return numbers
 
 
 def divide_all(
-    files: Sequence[Tensor], shares: Mapping[Split, float], ranges: Mapping[Split, DateRange], form: TimeForm | None
+    files: Sequence[Tensor], shares: Mapping[Split, Share], ranges: Mapping[Split, DateRange], form: TimeForm | None
 ) -> list[Tensor]:  # fmt: skip
     """The numbers of the splits, for the times of all files that are trained on. A range that takes nothing, or
     everything, is an error."""
