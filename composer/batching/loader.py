@@ -32,12 +32,10 @@ class Loader:
     def training(self) -> Iterator[list[Batch]]:
         """The batches that are left of an epoch, to train on. A split with too few examples is a UserError."""
         plan = self.batches
-        pieces = plan.world * plan.parts
-        if plan.size < pieces:
+        if plan.size < plan.pieces:
             has = f"has {plan.size} example{'s' * (plan.size != 1)}" if plan.size else "is empty"
-            wanted = (
-                "" if pieces == 1 else f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
-            )
+            shared = f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
+            wanted = shared if plan.pieces > 1 else ""
             raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
         return self._made(self.objective.training_batch)
 
