@@ -27,6 +27,10 @@ class Link:
     main: bool = False  # enters the target in the middle
     loose: bool = False  # drawn, but without influence on the layers of its boxes
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.source, self.target
+
 
 @dataclass(frozen=True)
 class Vertex:
