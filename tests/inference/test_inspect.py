@@ -6,7 +6,8 @@ import shutil
 import pytest
 import torch
 
-from composer.inference.model_vectors import analogous
+from composer.core.signals import Contents, Field
+from composer.inference.model_vectors import TokenVectors
 from tests.support.trained import FAMILIES, TYPED
 
 
@@ -85,6 +86,7 @@ def test_an_analogy_is_the_token_nearest_to_b_minus_a_plus_c():
     stretched = unit * torch.arange(1, 10)[:, None]  # lengths do not matter
     wanted = torch.nn.functional.cosine_similarity(unit[5] - unit[2] + unit[7], unit, dim=1)
     best = [i for i in wanted.argsort(descending=True).tolist() if i not in (5, 2, 7, 0)]
-    found = analogous(stretched, 2, 5, 7, 3, without=(0, None))
-    assert [i for i, _ in found] == best[:3]
+    tokens = Field("ids", vocabulary=9, contents=Contents(tokens=tuple("abcdefghi")))
+    found = TokenVectors("embedding", "text", tokens, stretched).analogous(*"cfh", 3, without=(0, None))
+    assert [token for token, _ in found] == ["abcdefghi"[i] for i in best[:3]]
     assert [alike for _, alike in found] == pytest.approx(wanted[best[:3]].tolist(), abs=1e-6)
