@@ -24,7 +24,7 @@ from composer.views.figures import (
     gradient_by_step,
     gradient_figure,
     learning_curves,
-    save,
+    save_figures,
     throughput,
     write_figures,
 )
@@ -194,7 +194,7 @@ def test_any_token_can_be_drawn(tmp_path):
     batch = Batch({"target": Ids(torch.arange(9)[None], torch.tensor([9]))})
     maps = attention_maps(compiled(nodes, fields), batch)
     assert maps["mixer"].queries[:5] == ("␣", "⏎", "∅", "□", "é")
-    save(attention_figure("mixer", maps["mixer"]), tmp_path / "deep" / "a.png")  # a warning would be an error
+    save_figures(tmp_path / "deep", {"a": attention_figure("mixer", maps["mixer"])})  # a warning would be an error
     assert (tmp_path / "deep" / "a.png").read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a.png"]
 

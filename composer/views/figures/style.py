@@ -6,11 +6,12 @@ Figures are made without pyplot, so that no window system is needed, and no figu
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_bytes
 from composer.views.drawing import palette
 from composer.views.figures.fonts import families, with_glyphs
@@ -89,10 +90,16 @@ def png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, png(figure))
+def save_figures(folder: Path, figures: Mapping[str, Figure]) -> dict[str, Path]:
+    """Write figures as PNGs into a folder, each atomically. Returns their paths by their names."""
+    paths = {name: folder / f"{name}.png" for name in figures}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            write_bytes(paths[name], png(figure))
+    except OSError as error:
+        raise UserError(f"cannot make the folder '{folder}', or write in it: {error.strerror}.") from error
+    return paths
 
 
 def label(token: str) -> str:

@@ -13,7 +13,7 @@ from composer.views.figures.attention_maps import attention_figure, attention_ma
 from composer.views.figures.class_figures import class_figures
 from composer.views.figures.gradient_figures import gradient_by_step, gradient_figure
 from composer.views.figures.learning_curves import learning_curves, throughput
-from composer.views.figures.style import save
+from composer.views.figures.style import save_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,9 +37,4 @@ def write_figures(
         figures["gradient_by_step"] = gradient_figure(gradients) if gradients else None
         for name, shown in attention_maps(graph, batch).items():
             figures[f"attention_{name.replace('.', '_')}"] = attention_figure(name, shown)
-    written = {}
-    for name, figure in figures.items():
-        if figure is not None:
-            written[name] = folder / f"{name}.png"
-            save(figure, written[name])
-    return written
+    return save_figures(folder, {name: figure for name, figure in figures.items() if figure is not None})
