@@ -41,9 +41,9 @@ class Column:
     cut: bool = False
 
 
-def terminal_width() -> int:
-    """The columns of the terminal, or of the environment variable COLUMNS; 80 without either."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+def terminal_width(otherwise: int = WIDTH) -> int:
+    """The columns of the terminal, or of the environment variable COLUMNS; without either, 80 or another number."""
+    return shutil.get_terminal_size((otherwise, 24)).columns
 
 
 def wide() -> int:
