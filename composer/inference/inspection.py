@@ -43,6 +43,7 @@ from composer.views.figures.probe import read_inputs, some_rows, time_axes
 from composer.views.figures.projection import projection_figure
 from composer.views.graph_tables import graph_table
 from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
+from composer.views.tables import cut_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -316,4 +317,4 @@ def _steps(numbers: Any, channels: int) -> Tensor:
 def _cell(value: Any) -> str:
     """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
     text = " ".join(value) if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else str(value)
-    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
+    return cut_text(text, CELL)

@@ -56,6 +56,11 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def cut_text(text: str, count: int) -> str:
+    """The text, of which an ellipsis ends the first characters where it has more than ``count``."""
+    return text if len(text) <= count else f"{text[: count - 1]}…"
+
+
 def cut_line(text: str, width: int) -> str:
     """The text in one line of at most ``width`` cells, without control characters."""
     from rich.cells import cell_len, set_cell_size

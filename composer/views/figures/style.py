@@ -15,6 +15,7 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_bytes
 from composer.views.drawing import palette
 from composer.views.figures.fonts import families, with_glyphs
+from composer.views.tables import cut_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,5 +106,4 @@ def save_figures(folder: Path, figures: Mapping[str, Figure]) -> dict[str, Path]
 def label(token: str) -> str:
     """A token as a label: visible signs for spaces, and a box for characters that the font lacks."""
     shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
-    shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-    return with_glyphs(shown)
+    return with_glyphs(cut_text(shown, LONGEST))
