@@ -137,9 +137,7 @@ class Inspection:
                 own = record if len(graph.heads) == 1 else record[head.name]
                 mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(
-                    title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
-                )
+                figure = forecast_figure(title, mean, bounds, None if steps is None else steps[row], wanted[row])
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield PageSection("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 
