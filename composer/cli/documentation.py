@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -52,10 +51,10 @@ D width, H heads, K head width, V vocabulary.
 """
 
 
-def blocks_markdown(kinds: Iterable[str] | None = None) -> str:
-    """The page, for these kinds of blocks or for all."""
+def blocks_markdown() -> str:
+    """The page."""
     parts = [HEAD]
-    for kind in registry.kinds() if kinds is None else kinds:
+    for kind in registry.kinds():
         found = entries([kind])
         names = "\n".join(f"- [{entry['name']}](#{kind}-{entry['name']}): {entry['meaning']}" for entry in found)
         parts += [f"## {kind}\n\n{names}\n", *(_section(entry) for entry in found)]
