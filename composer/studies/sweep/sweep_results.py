@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import shutil
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from composer.runs.record import RunRecord, now
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import trial_rank
 from composer.studies.ranked_table import RankedColumn, ranked_table
+from composer.views.tables import terminal_width
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
 JUDGED = ("valid/loss", "min")
@@ -100,7 +100,7 @@ def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
         command = ["python", "-m", "composer", "compare", str(folder.path), *named, "-o", str(folder.report)]
         write_report(comparison, folder.report, command=shlex.join(command), plugins=plugins)
         if any(len(arm.runs) > 1 for arm in comparison.arms):
-            print(f"\n{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}")
+            print(f"\n{show(comparison, terminal_width(WIDTH))}")
         print(f"\nreport    {folder.report}, to be opened in a browser")
     print(f"sweep     {folder.path}", flush=True)
 
