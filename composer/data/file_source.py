@@ -23,7 +23,8 @@ from composer.data.splits.grouped import grouped
 from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Splits
 from composer.data.tables.readers import PICTURES, SOUNDS
 from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, Reader, TableRow, batches_of
+from composer.data.tables.record_batch import RecordBatch, batches_of
+from composer.data.tables.table import Column, Reader, TableRow
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
 MakeReader = Callable[[dict[str, Column], dict[str, str], Reading], Reader]
@@ -146,24 +147,24 @@ class FileSource(ExampleSource):
     def column(self, name: str) -> Iterator[Any]:
         return self.parts.column(name)
 
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         """As in ``ExampleSource``. Held-out rows with several references come last, as one row for each input."""
         several = next((name for name, field in self.types.items() if field.grouped and self.reads(name)), None)
         held_out: dict[Split, list[TableRow]] = {"valid": [], "test": []}
         for split, batch in self.parts.batches():
             if self.left_out:
-                batch = [record for record in batch if record.place not in self.left_out]
+                batch = batch.taken([record.place not in self.left_out for record in batch.records()])
             if several is None or split == "train":
                 yield split, batch
             else:
-                held_out[split] += batch
+                held_out[split] += batch.records()
         if several is not None:
             for split, records in held_out.items():
                 yield from ((split, batch) for batch in batches_of(grouped(records, several)))
 
     def records(self, split: Split) -> Iterator[TableRow]:
         for found, batch in self.batches():
-            yield from batch if found == split else ()
+            yield from batch.records() if found == split else ()
 
     def written(self, split: Split) -> Iterator[WrittenRow]:
         read = {name: field for name, field in self.types.items() if self.reads(name)}

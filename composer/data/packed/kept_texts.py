@@ -16,7 +16,7 @@ import torch
 
 from composer.core.signals import Ids, Signal
 from composer.data.packed.packed_rows import PackedRows, Packer, padded
-from composer.data.tables.table import TableRow
+from composer.data.tables.record_batch import RecordBatch
 
 #: Appended to the name of a field: its kept texts among the packed rows, and its references among a record's values.
 TEXTS = ".texts"
@@ -57,11 +57,11 @@ class KeptTexts:
         ]
 
 
-def column(records: Sequence[TableRow], name: str) -> list[Any]:
+def column(batch: RecordBatch, name: str) -> list[Any]:
     """The values of a field; by the name of its kept texts, for every record the list of all its values."""
-    if name in records[0].values:
-        return [record.values[name] for record in records]
-    return [[record.values[name.removesuffix(TEXTS)]] for record in records]
+    if name in batch.columns:
+        return batch.columns[name]
+    return [[value] for value in batch.columns[name.removesuffix(TEXTS)]]
 
 
 def kept_texts(packed: PackedRows, rows: Sequence[int]) -> list[list[str]]:

@@ -16,6 +16,7 @@ from composer.data.file_keys import FileKeys, Share
 from composer.data.files.lines import find_files
 from composer.data.source import SPLITS, Split
 from composer.data.splits.stored_records import StoredRecords
+from composer.data.tables.record_batch import RecordBatch
 from composer.data.tables.table import TableRow
 
 #: Finds the files of a path; the key of the YAML that holds the path is for messages.
@@ -78,16 +79,16 @@ class Splits:
         splits: tuple[Split, ...] = ("train",) if self.whole or self.given.split_column is not None else SPLITS
         return StoredRecords((split, self.read(file)) for split in splits for file in self.files[split])
 
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         """All records by their splits, in the order of the files."""
         drawn = iter(self._drawn)
         for split, batch in self._stored.batches():
             if split != "train":
                 yield split, batch
                 continue
-            codes = bytes(islice(drawn, len(batch)))
+            codes = bytes(islice(drawn, len(batch.lines)))
             for code in sorted(set(codes)):
-                yield SPLITS[code], list(compress(batch, (other == code for other in codes)))
+                yield SPLITS[code], batch.taken([other == code for other in codes])
 
     def column(self, name: str) -> Iterator[Any]:
         """The values of a field in the training split."""
@@ -103,7 +104,7 @@ class Splits:
         if self.whole:
             return bytearray([SPLITS.index("test")]) * self._stored.size("train")
         if self.given.split_column is not None:
-            records = (record for _, batch in self._stored.batches() for record in batch)
+            records = (record for _, batch in self._stored.batches() for record in batch.records())
             return bytearray(SPLITS.index(_named_split(record)) for record in records)
         if self.given.split_by is not None:
             groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]

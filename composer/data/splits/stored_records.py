@@ -10,11 +10,11 @@ import json
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from composer.data.packed.packed_rows import cannot_spill
-from composer.data.tables.table import TableRow, batches_of
+from composer.data.tables.record_batch import RecordBatch, batches_of
+from composer.data.tables.table import TableRow
 
 if TYPE_CHECKING:
     from composer.data.source import Split
@@ -46,10 +46,9 @@ class StoredRecords:
         weakref.finalize(self, self._buffer.close)
         self._batches = [self._add(split, batch) for split, records in files for batch in batches_of(records)]
 
-    def _add(self, split: Split, batch: list[TableRow]) -> _Stored:
-        columns = {name: self._column([record.values[name] for record in batch]) for name in batch[0].values}
-        origin = self._write([[str(record.file) for record in batch], [record.line for record in batch]])
-        return _Stored(split, len(batch), origin, columns)
+    def _add(self, split: Split, batch: RecordBatch) -> _Stored:
+        columns = {name: self._column(values) for name, values in batch.columns.items()}
+        return _Stored(split, len(batch.lines), self._write([batch.files, batch.lines]), columns)
 
     def _column(self, values: list[Any]) -> Column:
         return self._write(values) if all(isinstance(value, PLAIN) for value in values) else values
@@ -78,10 +77,8 @@ class StoredRecords:
             if batch.split == split:
                 yield from self._read(batch.columns[name])
 
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         for batch in self._batches:
-            names, lines = self._read(batch.origin)
-            files = {name: Path(name) for name in set(names)}
-            rows = zip(*map(self._read, batch.columns.values()), strict=True)
-            values = (dict(zip(batch.columns, row, strict=True)) for row in rows)
-            yield batch.split, [TableRow(files[name], *rest) for name, *rest in zip(names, lines, values, strict=True)]
+            columns = {name: self._read(place) for name, place in batch.columns.items()}
+            files, lines = self._read(batch.origin)
+            yield batch.split, RecordBatch(files, lines, columns)

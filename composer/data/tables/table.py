@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -26,9 +26,6 @@ Columns = list[str] | list[int]
 
 Found = TypeVar("Found")
 
-#: The number of records that are stored, divided, learned from and encoded together.
-BATCH = 500
-
 #: The number of lines that tell whether a file has labels.
 LOOKED = 10_000
 
@@ -42,12 +39,6 @@ class TableRow(NamedTuple):
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
-
-
-def batches_of(records: Iterable[TableRow]) -> Iterator[list[TableRow]]:
-    left = iter(records)
-    while some := list(islice(left, BATCH)):
-        yield some
 
 
 @dataclass(frozen=True)
