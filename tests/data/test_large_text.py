@@ -174,9 +174,7 @@ def test_a_large_file_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(stored_records, "MEMORY", 0)
     (tmp_path / "a.tsv").write_text("".join(f"text {i}\tlabel\n" for i in range(2500)))
     read, lines = [], files.lines
-    monkeypatch.setattr(
-        "composer.data.tables.file_records.lines", lambda path, *more: read.append(path) or lines(path, *more)
-    )
+    monkeypatch.setattr(files, "lines", lambda path, *more: read.append(path) or lines(path, *more))
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "test": 0.1})
     assert [source.size(split) for split in ("train", "valid", "test")] == [2000, 250, 250]
     assert len(read) == 1
