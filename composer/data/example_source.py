@@ -22,9 +22,9 @@ from composer.core.signals import Signal
 from composer.data.cache import Entry, values_file
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
-from composer.data.codecs.codec import Codec
+from composer.data.codecs.codec import Codec, TokenCodec
+from composer.data.codecs.kept_texts import TEXTS, KeptTexts, column, kept_texts
 from composer.data.files.bad_rows import BadRow, BadRows
-from composer.data.packed.kept_texts import TEXTS, KeptTexts, SpelledCodec, column, kept_texts
 from composer.data.packed.packed_rows import Joined, PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Split, read_late
@@ -106,7 +106,7 @@ class ExampleSource(CodecSource):
 
     def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
         """As in ``Source``. Texts of the training split, which is seldom scored, are read from the files when asked."""
-        if field not in self._read_codecs or not isinstance(self.codecs[field], SpelledCodec):
+        if field not in self._read_codecs or not isinstance(self.codecs[field], TokenCodec):
             return None
         kept = self._train_texts if split == "train" else self._packed[split]
         return kept_texts(kept[field + TEXTS], torch.as_tensor(rows, dtype=torch.long).tolist())
@@ -120,7 +120,7 @@ class ExampleSource(CodecSource):
     @property
     def _kept_texts(self) -> dict[str, KeptTexts]:
         return {
-            name + TEXTS: KeptTexts(each) for name, each in self._read_codecs.items() if isinstance(each, SpelledCodec)
+            name + TEXTS: KeptTexts(each) for name, each in self._read_codecs.items() if isinstance(each, TokenCodec)
         }
 
     def state(self) -> dict[str, Any]:

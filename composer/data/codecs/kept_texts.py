@@ -8,13 +8,13 @@ only for rows whose tokens are shown as something else, so that no data is store
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from composer.core.signals import Ids, Signal
+from composer.core.signals import Ids
+from composer.data.codecs.codec import Place, TokenCodec
 from composer.data.packed.packed_rows import PackedRows, Packer, padded
 from composer.data.tables.record_batch import RecordBatch
 
@@ -25,30 +25,18 @@ TEXTS = ".texts"
 BETWEEN = b"\xff"
 
 
-@runtime_checkable
-class SpelledCodec(Protocol):
-    """A codec of texts, or of words, whose values can be spelled without a vocabulary."""
-
-    @abstractmethod
-    def spelled(self, value: Any) -> str:
-        """The text that ``show`` gives for the tokens of a value, if every word is in the vocabulary."""
-
-    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[Any]: ...
-    def show(self, signal: Signal) -> list[str]: ...
-
-
 class KeptTexts:
     """Packs the texts of a field: for each row, the list of the values that count as its text."""
 
     measured = True
 
-    def __init__(self, codec: SpelledCodec) -> None:
+    def __init__(self, codec: TokenCodec) -> None:
         self.codec = codec
 
     def packer(self) -> Packer:
         return Packer(torch.uint8)
 
-    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[bytes]:
+    def encode(self, values: list[Any], place: Place) -> list[bytes]:
         shown = self.codec.show(Ids(*padded(self.codec.encode([texts[0] for texts in values], place))))
         rows = [list(dict.fromkeys(map(self.codec.spelled, texts))) for texts in values]
         return [  # nothing for a row whose only text is the one that its tokens are shown as
