@@ -22,7 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 from composer.config.yaml_files import ConfigFolder, user_folder
 
 if TYPE_CHECKING:
-    from composer.studies.sweep.launchers.hydra_job import Ended, JobTask, NextJob
+    from composer.studies.sweep.launchers.hydra_job import Ended, Jobs, JobTask, NextJob
 
 
 class CheckedFiles(ConfigSource):
@@ -100,13 +100,15 @@ class StreamingLauncher(Launcher):
 
         return launch(self.launch_as_ready, job_overrides, initial_job_idx)
 
-    def task(self) -> JobTask:
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        """Run jobs until there is no next one while nothing runs."""
         from composer.studies.sweep.launchers.hydra_job import JobTask
 
-        return JobTask.here(self.hydra_context, self.task_function, self.config)
+        return self.places(JobTask.here(self.hydra_context, self.task_function, self.config)).run(next_job, ended)
 
     @abstractmethod
-    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]: ...
+    def places(self, task: JobTask) -> Jobs[Any]:
+        """Where the jobs run. ``task``: what each of them does."""
 
 
 class ParallelLauncher(StreamingLauncher):
@@ -115,11 +117,10 @@ class ParallelLauncher(StreamingLauncher):
     def __init__(self, jobs: int | None = None, threads: int = 1, gpus: Sequence[int] | None = None) -> None:
         self.jobs, self.threads, self.gpus = jobs, threads, gpus
 
-    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+    def places(self, task: JobTask) -> Jobs[Any]:
         from composer.studies.sweep.launchers.local_processes import ParallelJobs, environments
 
-        jobs = ParallelJobs(self.task(), environments(self.jobs, self.threads, self.gpus), self.threads)
-        return jobs.run(next_job, ended)
+        return ParallelJobs(task, environments(self.jobs, self.threads, self.gpus), self.threads)
 
 
 class RayLauncher(StreamingLauncher):
@@ -130,10 +131,10 @@ class RayLauncher(StreamingLauncher):
     ) -> None:
         self.jobs, self.threads, self.gpus, self.init = jobs, threads, gpus, init or {}
 
-    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+    def places(self, task: JobTask) -> Jobs[Any]:
         from composer.studies.sweep.launchers.ray_jobs import RayJobs
 
-        return RayJobs(self.task(), self.jobs, self.threads, self.gpus, dict(self.init)).run(next_job, ended)
+        return RayJobs(task, self.jobs, self.threads, self.gpus, dict(self.init))
 
 
 class SlurmLauncher(StreamingLauncher):
@@ -145,8 +146,7 @@ class SlurmLauncher(StreamingLauncher):
         self.folder, self.max_num_timeout, self.jobs = submitit_folder, max_num_timeout, array_parallelism
         self.parameters = parameters
 
-    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+    def places(self, task: JobTask) -> Jobs[Any]:
         from composer.studies.sweep.launchers.slurm_jobs import SlurmJobs
 
-        jobs = SlurmJobs(self.task(), self.folder, self.jobs, self.max_num_timeout, self.parameters)
-        return jobs.run(next_job, ended)
+        return SlurmJobs(task, self.folder, self.jobs, self.max_num_timeout, self.parameters)

@@ -5,7 +5,7 @@ can be resumed in the middle of an epoch.
 """
 
 from composer.batching.batches import Batches
-from composer.batching.loader import Loader, drawn_batches
+from composer.batching.loader import DrawnBatches, Loader, drawn_batches
 from composer.batching.order import drawn_rows
 
-__all__ = ["Batches", "Loader", "drawn_batches", "drawn_rows"]
+__all__ = ["Batches", "DrawnBatches", "Loader", "drawn_batches", "drawn_rows"]

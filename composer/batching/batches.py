@@ -47,9 +47,8 @@ class Batches:
         batch holds only these lanes
     rank, world: the number of this process and the number of processes. The rows of every batch are distributed over
         the processes in turn; a lane of a stream always belongs to the same process
-    parts: the number of micro-batches into which the rows of a process are divided (gradient accumulation)
-    least: the smallest number of rows in a batch, raised to ``world * parts`` so that every process has a row. Rows
-        that are too few for a batch join the batch before them
+    parts: the number of micro-batches into which the rows of a process are divided (gradient accumulation). A batch
+        has at least ``world * parts`` rows, one for each; rows that are too few for a batch join the batch before them
     start, stop: use only the rows at these places of the drawn order; ``stop=None`` is the end of that order
     """
 
@@ -67,7 +66,6 @@ class Batches:
         rank: int = 0,
         world: int = 1,
         parts: int = 1,
-        least: int = 1,
         start: int = 0,
         stop: int | None = None,
     ) -> None:
@@ -76,8 +74,8 @@ class Batches:
         if not 0 <= rank < world:
             raise Invalid("rank", f"{rank} is none of the {world} processes, 0 to {world - 1}.")
         self.source, self.split, self.streams = source, split, streams
-        self.rows, self.tokens, self.least = rows, tokens, max(least, world * parts)
-        self.sort, self.seed, self.shuffle, self.rank, self.world, self.parts = sort, seed, shuffle, rank, world, parts
+        self.rows, self.tokens, self.sort, self.seed, self.shuffle = rows, tokens, sort, seed, shuffle
+        self.rank, self.world, self.parts, self.pieces = rank, world, parts, world * parts
         self.every = source.size(split)
         self.start = min(start, self.every)
         self.size = max(0, (self.every if stop is None else min(stop, self.every)) - self.start)
@@ -102,10 +100,10 @@ class Batches:
 
     def __iter__(self) -> Iterator[list[Tensor]]:
         """The rows of this rank's micro-batches, for every batch left in this epoch; then the epoch is advanced."""
-        epoch, pieces = self.epoch, self.world * self.parts
+        epoch = self.epoch
         for index, rows in enumerate(self._plan(epoch, self.position), self.position):
             self.position = index + 1
-            yield [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
+            yield [rows[first :: self.pieces].contiguous() for first in range(self.rank, self.pieces, self.world)]
         self.epoch, self.position = epoch + 1, 0
 
     def _plan(self, epoch: int, first: int = 0) -> Iterator[Tensor]:
@@ -131,11 +129,11 @@ class Batches:
 
     def _pools(self) -> Iterator[tuple[int, int]]:
         """For each pool, the places [start, stop) of its rows in the order of the epoch."""
-        pool = max(self._pool(), self.least)
+        pool = max(self._pool(), self.pieces)
         start = 0
         while start < self.size:
             stop = min(start + pool, self.size)
-            if self.size - stop < self.least:
+            if self.size - stop < self.pieces:
                 stop = self.size  # the remaining rows are too few for a batch of their own
             yield start, stop
             start = stop
@@ -183,8 +181,8 @@ class Batches:
     def _starts_by_rows(self, count: int) -> range:
         """The first row of each batch in a pool of ``count`` rows, where only the number of rows is limited."""
         assert self.rows is not None
-        starts = range(0, count, max(self.rows, self.least))
-        return starts[:-1] if len(starts) > 1 and count - starts[-1] < self.least else starts
+        starts = range(0, count, max(self.rows, self.pieces))
+        return starts[:-1] if len(starts) > 1 and count - starts[-1] < self.pieces else starts
 
     def _starts_by_tokens(self, fields: Tensor, tokens: int) -> list[int]:
         """The first row of each batch of a pool under a token budget. ``fields``: lengths of the fields, (F, rows)."""
@@ -194,12 +192,12 @@ class Batches:
         while True:
             start = starts[-1]
             most = tokens // max(total[start], 1)  # every row is padded to at least the length of the first one
-            most = max(most if self.rows is None else min(most, self.rows), self.least)
+            most = max(most if self.rows is None else min(most, self.rows), self.pieces)
             # (most,), the padded steps of a row in a batch of the first 1, 2, ... rows
             padded = fields[:, start : start + most].cummax(1).values.sum(0)
             fit = int((padded * torch.arange(1, len(padded) + 1) <= tokens).sum())
-            start += max(fit, self.least)
-            if count - start < self.least:
+            start += max(fit, self.pieces)
+            if count - start < self.pieces:
                 return starts
             starts.append(start)
 
@@ -215,7 +213,7 @@ class Batches:
         if self.rows is None or self.tokens is not None:
             raise Invalid("tokens", "cannot limit streams, whose batches all have the same rows. Say how many instead.")
         if self.split == "train" and self._lanes()[0] == 0:
-            lanes = max(self.rows, self.least)
+            lanes = max(self.rows, self.pieces)
             raise Invalid(
                 "rows",
                 f"{lanes} streams need as many examples, but the training split has {self.size}. "
@@ -225,14 +223,14 @@ class Batches:
     def _lanes(self) -> tuple[int, int]:
         """The number of rows in every lane, and the number of lanes that have one row more."""
         assert self.rows is not None
-        each, left = divmod(self.size, max(self.rows, self.least))
+        each, left = divmod(self.size, max(self.rows, self.pieces))
         return each, 0 if self.split == "train" else left
 
     def _stream_batches(self, first: int) -> Iterator[Tensor]:
         """The batches of all lanes, one row of each lane in a batch, starting with batch ``first``."""
         assert self.rows is not None
         each, longer = self._lanes()
-        lanes = torch.arange(max(self.rows, self.least))
+        lanes = torch.arange(max(self.rows, self.pieces))
         begins = lanes * each + lanes.clamp(max=longer)
         for step in range(first, each):
             yield begins + step

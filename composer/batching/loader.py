@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 
 from composer.batching.batches import Batches
 from composer.core.problems import UserError
@@ -33,12 +32,10 @@ class Loader:
     def training(self) -> Iterator[list[Batch]]:
         """The batches that are left of an epoch, to train on. A split with too few examples is a UserError."""
         plan = self.batches
-        pieces = plan.world * plan.parts
-        if plan.size < pieces:
+        if plan.size < plan.pieces:
             has = f"has {plan.size} example{'s' * (plan.size != 1)}" if plan.size else "is empty"
-            wanted = (
-                "" if pieces == 1 else f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
-            )
+            shared = f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
+            wanted = shared if plan.pieces > 1 else ""
             raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
         return self._made(self.objective.training_batch)
 
@@ -46,6 +43,21 @@ class Loader:
         """Batches to train on, one epoch after the other."""
         while True:
             yield from self.training()
+
+
+class DrawnBatches:
+    """The batches of this process, by one plan after the other; their number is at most ``len``."""
+
+    def __init__(self, loaders: Sequence[Loader]) -> None:
+        self.loaders = loaders
+
+    def __iter__(self) -> Iterator[Batch]:
+        for loader in self.loaders:
+            for parts in loader:
+                yield from parts
+
+    def __len__(self) -> int:
+        return sum(len(loader.batches) for loader in self.loaders)
 
 
 def drawn_batches(
@@ -59,7 +71,7 @@ def drawn_batches(
     samples: int = 0,
     rank: int = 0,
     world: int = 1,
-) -> tuple[Iterator[Batch], Iterator[Batch]]:
+) -> tuple[DrawnBatches, DrawnBatches]:
     """The examples that this process evaluates: those decoded autoregressively, and those with teacher forcing only.
 
     Which examples these are depends only on the drawn order, ``rows``, ``decode_rows`` and ``samples``, and not on the
@@ -75,18 +87,16 @@ def drawn_batches(
     decoded = every if decode_rows is None else min(decode_rows, every)
     shown = min(samples, every)
 
-    def between(start: int, stop: int, *, show: bool = False) -> Iterator[Batch]:
-        if start >= stop or (show and rank > 0):
-            return
-        plan = Batches(
-            objective, split, rows=batch, tokens=batch_tokens, sort=not show, shuffle=False, start=start, stop=stop,
-            rank=rank, world=1 if show else world,
-        )  # fmt: skip
-        for parts in Loader(objective, plan):
-            yield from parts
+    def between(start: int, middle: int, stop: int) -> DrawnBatches:
+        """The examples from ``start`` on, of which those before ``middle`` are shown."""
+        parts = [(start, middle, True), (middle, stop, False)]
+        return DrawnBatches([
+            Loader(objective, Batches(
+                objective, split, rows=batch, tokens=batch_tokens, sort=not show, shuffle=False, start=first, stop=end,
+                rank=rank, world=1 if show else world,
+            ))
+            for first, end, show in parts
+            if first < end and not (show and rank > 0)
+        ])  # fmt: skip
 
-    shown_decoded, shown_forced = min(shown, decoded), max(shown, decoded)
-    return (
-        chain(between(0, shown_decoded, show=True), between(shown_decoded, decoded)),
-        chain(between(decoded, shown_forced, show=True), between(shown_forced, every)),
-    )
+    return between(0, min(shown, decoded), decoded), between(decoded, max(shown, decoded), every)

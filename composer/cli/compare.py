@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
 from composer.cli.options import output, rest_argument
 from composer.core.problems import UserError
+from composer.views.tables import terminal_width
 
 
 def compare_options(command: argparse.ArgumentParser) -> None:
@@ -50,8 +50,7 @@ def run_compare(options: argparse.Namespace) -> None:
     if options.plugin:
         registry.load(options.plugin)
     comparison = compare(options.paths, options.metric)
-    width = shutil.get_terminal_size((WIDTH, 24)).columns
-    output(options, lambda: as_data(comparison), lambda: show(comparison, width))
+    output(options, lambda: as_data(comparison), lambda: show(comparison, terminal_width(WIDTH)))
     if options.output is not None:
         from composer.studies.report import write_report
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -52,10 +51,10 @@ D width, H heads, K head width, V vocabulary.
 """
 
 
-def blocks_markdown(kinds: Iterable[str] | None = None) -> str:
-    """The page, for these kinds of blocks or for all."""
+def blocks_markdown() -> str:
+    """The page."""
     parts = [HEAD]
-    for kind in registry.kinds() if kinds is None else kinds:
+    for kind in registry.kinds():
         found = entries([kind])
         names = "\n".join(f"- [{entry['name']}](#{kind}-{entry['name']}): {entry['meaning']}" for entry in found)
         parts += [f"## {kind}\n\n{names}\n", *(_section(entry) for entry in found)]
@@ -116,17 +115,17 @@ def _notes(kind: str, name: str) -> dict[str, str]:
 def _cost(kind: str, name: str) -> str:
     if Signature.of(registry.blocks(kind)[name]).inner:
         return "Acts inside the block whose slot holds it, and costs what that costs more with it."
-    costs = [measure(kind, name, length) for length in LENGTHS]
-    if costs[0] is None or costs[1] is None:
+    costs = [cost for length in LENGTHS if (cost := measure(kind, name, length)) is not None]
+    if not costs:
         return "Costs what the blocks in its slots cost."
     per = "token" if costs[0]["timed"] else "row"
     lengths = [f"T = {length}" for length in LENGTHS]
     rows = [
-        ("parameters", *(f"{cost['parameters']:,}" for cost in costs if cost)),
-        (f"FLOPs a {per}", *(human(cost["flops"]) for cost in costs if cost)),
+        ("parameters", *(f"{cost['parameters']:,}" for cost in costs)),
+        (f"FLOPs a {per}", *(human(cost["flops"]) for cost in costs)),
     ]
     if costs[0]["state"] is not None:
-        rows.append(("state", *(human(cost["state"], "B") for cost in costs if cost)))
+        rows.append(("state", *(human(cost["state"], "B") for cost in costs)))
     table = [("", *lengths), ("---", *["---:"] * len(lengths)), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in table)
 

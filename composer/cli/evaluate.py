@@ -105,16 +105,15 @@ def figures_written(options: argparse.Namespace, model: Model, details: Mapping[
     outcomes = {head: found.outcomes for head, found in details.items() if found.outcomes is not None}
     if not outcomes:
         return ""
-    from composer.inference.inspection import write_figures
-    from composer.views.figures import class_figures
+    from composer.views.figures import class_figures, save_figures
 
     try:
-        paths = write_figures(options.output or beside(model, "inspect"), class_figures(outcomes))
+        paths = save_figures(options.output or beside(model, "inspect"), class_figures(outcomes))
     except UserError as error:
         if options.output is not None:
             raise
         return f"no figure: {error} Choose another folder with -o."  # the run's folder may be one that others write
-    return f"wrote {', '.join(map(str, paths))}" if paths else ""
+    return f"wrote {', '.join(map(str, paths.values()))}" if paths else ""
 
 
 def split_over(text: str | None) -> tuple[str, list[str]]:

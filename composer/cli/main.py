@@ -49,8 +49,6 @@ from composer.core.program import as_started
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
-    from composer.config.composition import Composed
-    from composer.graph.graph import Graph
     from composer.training.run.plan import TrainingPlan
 
 
@@ -154,23 +152,14 @@ def check_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
+def planned(options: argparse.Namespace, overrides: Sequence[str]) -> TrainingPlan:
+    """The plan of a new run. The graph of a resumed run is that of its folder, which these commands do not read."""
     from composer.config.composition import compose
     from composer.config.yaml_files import folder_of_user
 
-    given = options.overrides if overrides is None else overrides
-    if options.config_dir is None and overrides is None:
+    if options.config_dir is None:
         note_own_configs(folder_of_user())
-    return compose([*given, *options.allow_paths], options.config_dir, to_compile=True)
-
-
-def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
-    return planned(options, overrides).meta
-
-
-def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> TrainingPlan:
-    """The plan of a new run. The graph of a resumed run is that of its folder, which these commands do not read."""
-    config = composed(options, overrides)
+    config = compose([*overrides, *options.allow_paths], options.config_dir, to_compile=True)
     from composer.training.run.plan import check_config
 
     if config.values.get("resume") is not None:
@@ -194,13 +183,10 @@ def run_blocks(options: argparse.Namespace) -> None:
 
 def run_describe(options: argparse.Namespace) -> None:
     """A table of the graph: shapes, parameters, FLOPs, state."""
+    plan = planned(options, options.overrides)
     if options.signals:
-        run_signals(options)
-    else:
-        describe(planned(options), options)
-
-
-def describe(plan: TrainingPlan, options: argparse.Namespace) -> None:
+        show_signals(plan, options)
+        return
     from composer.graph.describe import summarise
     from composer.views.graph_tables import graph_table
 
@@ -211,8 +197,7 @@ def describe(plan: TrainingPlan, options: argparse.Namespace) -> None:
     output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *remarks, *source.remarks]))
 
 
-def run_signals(options: argparse.Namespace) -> None:
-    plan = planned(options)
+def show_signals(plan: TrainingPlan, options: argparse.Namespace) -> None:
     from composer.graph.signal_flow import as_data, measure, problems, warnings
     from composer.views.graph_tables import signal_table
 
@@ -228,13 +213,12 @@ def run_draw(options: argparse.Namespace) -> None:
 
     if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
         raise UserError(f"-o: '{options.output}' should end in .svg or .mmd.")
-    graph = compiled(options)
-    before = compiled(options, options.against) if options.against is not None else None
+    plans = [planned(options, each) for each in (options.overrides, options.against) if each is not None]
     from composer.graph.describe import summarise
     from composer.views.drawing import mermaid, svg
 
     draw = svg if options.output is not None and options.output.suffix == ".svg" else mermaid
-    picture = draw(summarise(graph), against=summarise(before) if before is not None else None)
+    picture = draw(*(summarise(plan.meta) for plan in plans))
     if options.output is None:
         print(picture)
     else:
@@ -246,7 +230,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Run the laws on the graph itself, or on a block of your own."""
     if options.block is not None:
         return run_check_block(options)
-    plan = planned(options)
+    plan = planned(options, options.overrides)
     from composer.graph.signal_flow import warnings
     from composer.testing import broken, graph_subject
     from composer.testing.laws import signal_problems

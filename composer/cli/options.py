@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,7 @@ def config_dir_options(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+@cache  # once in a process
 def note_own_configs(folder: Path | None) -> None:
     """Say that a folder of configs was found which the command line does not name."""
     if folder is not None:

@@ -16,16 +16,15 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
+from composer.config.chosen_by_files import chosen_by_files
 from composer.config.environment import Kept, as_written, leaves
 from composer.config.general import bind_general
-from composer.config.heads import fit_heads
 from composer.config.layers import COMMAND_LINE, Layers, select
 from composer.config.overrides import as_typed, check_effects, check_overrides, with_new_keys, without_hyphens
-from composer.config.paths_elsewhere import unasked
 from composer.config.resolution import references, resolved
 from composer.config.search_path import SearchPath
 from composer.config.sentences import hydra_errors
-from composer.config.slots import expand_options, replace_blocks, spread_defaults
+from composer.config.slots import expand_options, fit_heads, replace_blocks, spread_defaults
 from composer.config.yaml_files import PRIMARY, folder_of_user, user_folder
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 from composer.core.program import CONF
@@ -152,7 +151,7 @@ def resolve_config(overrides: Sequence[str], *, to_compile: bool = False) -> Com
     sections, kept, problems = resolved(layers.values, SECTIONS)
     composed = Composed(sections, given, layers.places, references(layers.values), kept, problems)
     general, wrong = bind_general(sections)
-    wrong += unasked(sections, values_set, layers, search.folders)
+    wrong += chosen_by_files(sections, values_set, layers, search.folders)
     if wrong or (problems and not to_compile):
         raise ConfigError([*problems, *wrong], composed.locate)
     sections |= general
@@ -170,7 +169,7 @@ def check_sweep(overrides: Sequence[str]) -> None:
     layers = search.merge(PRIMARY, [str(o.input_line) for o in parsed if not o.is_sweep_override()]).layers
     sections, _, _ = resolved(layers.values, SECTIONS)
     values = [o for o in parsed if not search.is_group(o.key_or_group)]
-    if wrong := unasked(sections, values, layers, search.folders):
+    if wrong := chosen_by_files(sections, values, layers, search.folders):
         raise ConfigError(wrong, Composed(sections, (), layers.places).locate)
 
 

@@ -5,7 +5,7 @@ A number is a name, too (``name=5``): it becomes the text that it was written as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from composer.core.problems import UNRESOLVED, Problem, Report, show_value
@@ -27,9 +27,6 @@ TEXTS: dict[str, tuple[str, Callable[[str], str | None]]] = {
     "runs": ("a name", path_problem), "resume": ("a path", path_problem),
     "name": ("a name", name_problem), "group": ("a name", name_problem), "arm": ("a name", name_problem),
 }  # fmt: skip
-
-#: The keys outside of ``data`` and ``model`` that name paths.
-PATHS = ("runs", "resume", "init.from")
 
 #: The keys of a config without which no run can be described or trained.
 REQUIRED = ("seed", "runs", "data", "model", "objective", "optimiser", "schedule", "training", "trainer")
@@ -66,21 +63,3 @@ def bind_general(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Proble
 
 def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
-
-
-def chosen_by_files(values: Mapping[str, Any], typed: Container[str]) -> list[Problem]:
-    """Problems for what only the command line can choose, and not a YAML file, which may be somebody else's: code, a
-    run to go on with (by a config and with data of its own), and paths that lead anywhere.
-
-    typed: the keys that the command line sets
-    """
-    report = Report()
-    plugins, resume = values.get("plugins"), values.get("resume")
-    if isinstance(plugins, list) and plugins and "plugins" not in typed:
-        message = "a file cannot choose code to run. If you trust this code, name it on the command line, too: "
-        report.add("plugins", f"{message}'plugins=[{','.join(map(str, plugins))}]'")
-    if resume not in (None, UNRESOLVED) and "resume" not in typed:
-        report.add("resume", f"a file cannot choose a run to go on with. Name it on the command line: resume={resume}")
-    if values.get("allow_paths") is True and "allow_paths" not in typed:
-        report.add("allow_paths", "a file cannot allow itself any path. Leave it out here, and type --allow-paths.")
-    return report.problems

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,11 +146,8 @@ def as_typed(overrides: Sequence[str]) -> list[str]:
 
 def nesting(word: str) -> int:
     """The depth of the brackets of an override."""
-    depth = deepest = 0
-    for letter in word:
-        depth += (letter in "[{(") - (letter in "]})")
-        deepest = max(deepest, depth)
-    return deepest
+    changes = ((letter in "[{(") - (letter in "]})") for letter in word)
+    return max(accumulate(changes, initial=0))
 
 
 #: The option by which files of configs may name paths anywhere, and the override that it stands for.

@@ -1,13 +1,17 @@
-"""What Hydra's merging leaves to do for the slots of a model: blocks that another one has replaced, options that are no
-block's name, and changes of a default block, which reach every slot that takes the default.
+"""What Hydra's merging leaves to do for the slots of a model: blocks that another one has replaced, heads that nobody
+has chosen, options that are no block's name, and changes of a default block, which reach every slot that takes the
+default.
 
 Hydra merges mappings. A file or an override that changes the ``type`` of a slot therefore keeps the keys of the block
 that stood there before; they are dropped here, because they came from a lower layer than the new type.
+
+A template leaves its head to the config's default, which predicts tokens and classes. A field of ``data=table`` is
+declared with its type, and the type knows its head: several classes at once, or a number, need another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -16,10 +20,14 @@ from hydra.core.override_parser.types import Override
 
 from composer.config.layers import COMMAND_LINE, Layers, select
 from composer.config.search_path import SearchPath
+from composer.config.yaml_files import PRIMARY
 from composer.core.problems import Problem
 
 #: The keys of a node that belong to the node, whatever its block is.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
+
+#: The group of heads, and of the default head.
+HEAD = "head"
 
 
 def replace_blocks(layers: Layers, search: SearchPath) -> None:
@@ -37,6 +45,44 @@ def replace_blocks(layers: Layers, search: SearchPath) -> None:
                 del section[name]
         group = str(section.get("kind") or parent.rpartition(".")[2])
         section |= {name: value for name, value in search.keys(group, chosen).items() if name not in section}
+
+
+def fit_heads(layers: Layers, search: SearchPath, chosen: Container[str]) -> None:
+    """Replace the default head of nodes that predict a declared field whose type names another head.
+
+    chosen: the command line's choices of groups
+    """
+    wanted = dict(_heads_of_fields(layers.values))
+    if not wanted or HEAD in chosen:
+        return
+    primary = search.find(PRIMARY)
+    assert primary is not None
+    choices = (entry for entry in primary.content["defaults"] if isinstance(entry, dict))
+    default = next(f"{HEAD}/{entry[HEAD]}" for entry in choices if HEAD in entry)
+    origins, nodes = layers.origins, select(layers.values, "model.nodes")
+    for name, head in wanted.items():
+        path, node = f"model.nodes.{name}", nodes[name]
+        if f"{HEAD}@{path}" in chosen or origins.get(f"{path}.type") != default:
+            continue
+        for key in [key for key in node if key not in NODE_KEYS and origins.get(f"{path}.{key}") == default]:
+            del node[key]
+        node["type"], origins[f"{path}.type"] = head, f"{HEAD}/{head}"
+        node |= {key: value for key, value in search.keys(HEAD, head).items() if key not in node}
+
+
+def _heads_of_fields(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The name of every node that predicts a declared field whose type names a head, and that head."""
+    nodes, fields = select(values, "model.nodes"), select(values, "data.fields")
+    if not (isinstance(nodes, dict) and isinstance(fields, dict)):
+        return
+    from composer.core import registry  # imports torch, which most configs do not need so early
+
+    for name, node in nodes.items():
+        predicts = node.get("predicts") if isinstance(node, dict) else None
+        field = fields.get(predicts) if isinstance(predicts, str) else None
+        entry = registry.entries("field").get(str(field.get("type"))) if isinstance(field, dict) else None
+        if (head := getattr(entry, "head", None)) is not None:
+            yield name, head
 
 
 def expand_options(section: Any, search: SearchPath) -> None:

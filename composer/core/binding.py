@@ -21,8 +21,7 @@ from composer.core.block import (
     describe_type,
     slot_kind,
 )
-from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Report, did_you_mean, listed
-from composer.core.problems import show_value as show_value
+from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Report, did_you_mean, listed, show_value
 
 T = TypeVar("T")
 

@@ -214,7 +214,9 @@ def _near(name: str) -> str | None:
 
 def _fits(value: Any, annotation: Any) -> bool:
     options = get_args(annotation) or (annotation,)
-    return (value if get_origin(annotation) is Literal else type(value)) in options
+    if get_origin(annotation) is Literal:
+        return value in options
+    return isinstance(value, options) and (bool in options or not isinstance(value, bool))
 
 
 def _words(annotation: Any) -> str:

@@ -22,13 +22,14 @@ from composer.core.signals import Signal
 from composer.data.cache import Entry, values_file
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
-from composer.data.codecs.codec import Codec
+from composer.data.codecs.codec import Codec, TokenCodec
+from composer.data.codecs.kept_texts import TEXTS, KeptTexts, column, kept_texts
 from composer.data.files.bad_rows import BadRow, BadRows
-from composer.data.packed.kept_texts import TEXTS, KeptTexts, SpelledCodec, column, kept_texts
 from composer.data.packed.packed_rows import Joined, PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Split, read_late
-from composer.data.tables.table import TableRow, batches_of
+from composer.data.tables.record_batch import RecordBatch, batches_of
+from composer.data.tables.table import TableRow
 from composer.data.workers import in_order
 
 #: What is packed of an example.
@@ -54,7 +55,7 @@ class ExampleSource(CodecSource):
     def records(self, split: Split) -> Iterator[TableRow]:
         """The examples of a split one after the other, each with a value for every codec."""
 
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         """The examples of all splits, each batch with its split."""
         for split in SPLITS:
             yield from ((split, batch) for batch in batches_of(self.records(split)))
@@ -105,7 +106,7 @@ class ExampleSource(CodecSource):
 
     def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
         """As in ``Source``. Texts of the training split, which is seldom scored, are read from the files when asked."""
-        if field not in self._read_codecs or not isinstance(self.codecs[field], SpelledCodec):
+        if field not in self._read_codecs or not isinstance(self.codecs[field], TokenCodec):
             return None
         kept = self._train_texts if split == "train" else self._packed[split]
         return kept_texts(kept[field + TEXTS], torch.as_tensor(rows, dtype=torch.long).tolist())
@@ -119,7 +120,7 @@ class ExampleSource(CodecSource):
     @property
     def _kept_texts(self) -> dict[str, KeptTexts]:
         return {
-            name + TEXTS: KeptTexts(each) for name, each in self._read_codecs.items() if isinstance(each, SpelledCodec)
+            name + TEXTS: KeptTexts(each) for name, each in self._read_codecs.items() if isinstance(each, TokenCodec)
         }
 
     def state(self) -> dict[str, Any]:
@@ -177,13 +178,13 @@ class ExampleSource(CodecSource):
         stays in this process.
         """
 
-        def encoded(split: Split, batch: list[TableRow]) -> dict[str, Joined]:
+        def encoded(split: Split, batch: RecordBatch) -> dict[str, Joined]:
             return {
-                name: packers[f"{split}/{name}"].join(codec.encode(column(batch, name), lambda row: batch[row].place))
+                name: packers[f"{split}/{name}"].join(codec.encode(column(batch, name), batch.place))
                 for name, codec in columns[split].items()
             }
 
-        def tried(task: tuple[Split, list[TableRow]]) -> dict[str, Joined] | None:
+        def tried(task: tuple[Split, RecordBatch]) -> dict[str, Joined] | None:
             with suppress(BadRow):
                 return encoded(*task)
             return None
@@ -194,9 +195,9 @@ class ExampleSource(CodecSource):
             if rows is not None:
                 yield split, rows
                 continue
-            for record in batch:
+            for record in batch.records():
                 try:
-                    yield split, encoded(split, [record])
+                    yield split, encoded(split, RecordBatch.of([record]))
                 except BadRow as error:
                     self.bad.met(error)
                     self.left_out |= {record.place}

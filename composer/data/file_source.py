@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits.grouped import grouped
 from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Splits
+from composer.data.splits.stored_records import StoredRecords
 from composer.data.tables.readers import PICTURES, SOUNDS
 from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, Reader, TableRow, batches_of
+from composer.data.tables.record_batch import RecordBatch, batches_of
+from composer.data.tables.table import Column, Reader, TableRow
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
 MakeReader = Callable[[dict[str, Column], dict[str, str], Reading], Reader]
@@ -57,9 +59,14 @@ class FileSource(ExampleSource):
         if files.split_by is not None:
             columns, keys = columns | {GROUP_COLUMN: files.split_by}, keys | {GROUP_COLUMN: "split_by"}
         self.reader = reader(columns, keys, files)
-        self.parts = Splits(files, self._read, find)
+        self.parts = Splits(files, find)
         for name, field in types.items():
             field.join(name, types)
+
+    @cached_property
+    def _stored(self) -> StoredRecords:
+        """The records of all files, until they are packed."""
+        return StoredRecords(self.parts, self._read)
 
     def _read(self, path: Path) -> Iterator[TableRow]:
         read = [(name, field, self.cells[name]) for name, field in self.types.items() if self.reads(name)]
@@ -141,29 +148,29 @@ class FileSource(ExampleSource):
         return {name: weights for name, weights in found.items() if weights is not None}
 
     def forget(self) -> None:
-        self.parts.forget()
+        self.__dict__.pop("_stored", None)
 
     def column(self, name: str) -> Iterator[Any]:
-        return self.parts.column(name)
+        return self._stored.column(name)
 
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         """As in ``ExampleSource``. Held-out rows with several references come last, as one row for each input."""
         several = next((name for name, field in self.types.items() if field.grouped and self.reads(name)), None)
         held_out: dict[Split, list[TableRow]] = {"valid": [], "test": []}
-        for split, batch in self.parts.batches():
+        for split, batch in self._stored.batches():
             if self.left_out:
-                batch = [record for record in batch if record.place not in self.left_out]
+                batch = batch.taken([record.place not in self.left_out for record in batch.records()])
             if several is None or split == "train":
                 yield split, batch
             else:
-                held_out[split] += batch
+                held_out[split] += batch.records()
         if several is not None:
             for split, records in held_out.items():
                 yield from ((split, batch) for batch in batches_of(grouped(records, several)))
 
     def records(self, split: Split) -> Iterator[TableRow]:
         for found, batch in self.batches():
-            yield from batch if found == split else ()
+            yield from batch.records() if found == split else ()
 
     def written(self, split: Split) -> Iterator[WrittenRow]:
         read = {name: field for name, field in self.types.items() if self.reads(name)}
@@ -177,6 +184,7 @@ class FileSource(ExampleSource):
             return
         self.only = frozenset(fields)
         self.parts.undivide()
+        self.forget()
         unread: dict[str, Recognise] = dict.fromkeys((SPLIT_COLUMN, GROUP_COLUMN), lambda cell: None)
         for name in (name for name in self.types if not self.reads(name)):
             unread |= {c.name: self.types[name].recognise for cells in self.cells[name].values() for c in cells}

@@ -38,11 +38,11 @@ def beam_search(
         hidden = choices.constrained(found) == -torch.inf
         sums = totals[..., None] + found.double().masked_fill(hidden, -torch.inf).view(rows, beams, -1)  # (B, K, V)
         if stop is not None:
-            pool.add(sums[..., stop], with_last(tokens, tokens.new_full((rows, beams, 1), stop)), finished=True)
+            pool.add(sums[..., stop], F.pad(tokens, (0, 1), value=stop), finished=True)
             sums[..., stop] = -torch.inf
         totals, places = sums.flatten(1).topk(min(settings.beams, beams * vocabulary))  # (B, K)
         origin, token = places // vocabulary, places % vocabulary
-        tokens = with_last(tokens.gather(1, origin[..., None].expand(-1, -1, step)), token[..., None])
+        tokens = torch.cat([tokens.gather(1, origin[..., None].expand(-1, -1, step)), token[..., None]], dim=2)
         if texts:
             texts, stopped = extended(texts, origin, token)
             pool.add(totals.masked_fill(~stopped, -torch.inf), tokens, finished=True)
@@ -109,10 +109,6 @@ class Pool:
         text = shown_text(show, tokens, stop, self.settings.stops or ())
         sums, score = float(self.sums[row, n]), float(self.scores[row, n])
         return Hypothesis(tokens, sums, score, bool(self.finished[row, n]), text)
-
-
-def with_last(tokens: Tensor, last: Tensor) -> Tensor:
-    return torch.cat([tokens, last], dim=2)
 
 
 def extended(

@@ -168,6 +168,6 @@ def shown_shape(output: Mapping[str, Any]) -> str:
 def human(number: float, unit: str = "") -> str:
     """1234567 -> '1.23M'."""
     for scale, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= scale:
+        if abs(float(f"{number:.3g}")) >= scale:  # 999,960 is a million, rounded
             return f"{number / scale:.3g}{letter}{unit}"
     return f"{number:.3g}{unit}"

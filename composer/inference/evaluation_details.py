@@ -9,7 +9,7 @@ from typing import Any
 from composer.inference.data_evaluation import WIDE
 from composer.metrics.details import HeadDetails
 from composer.metrics.outcomes import ByName, ClassOutcomes
-from composer.views.tables import text_table
+from composer.views.tables import cut_text, text_table
 
 #: The most classes in the table by class, and in a matrix; then the number of confusions that are listed of more.
 ROWS, MATRIX, CONFUSIONS = 20, 10, 10
@@ -78,10 +78,8 @@ def _share(value: Any) -> str:
 
 
 def _cut(name: str) -> str:
-    shown = name.replace("\n", "\\n") or "(empty)"
-    return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}…"
+    return _line(name or "(empty)", NAME)
 
 
-def _line(text: str) -> str:
-    text = text.replace("\n", "\\n")
-    return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
+def _line(text: str, count: int = TEXT) -> str:
+    return cut_text(text.replace("\n", "\\n"), count)

@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.batching import drawn_rows
-from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.core.storage.atomic_files import write_text
 from composer.decoding import DecodeOptions, decode
@@ -37,13 +36,14 @@ from composer.views.figures import (
     judged_batches,
     learning_curves,
     png,
-    save,
+    save_figures,
 )
 from composer.views.figures.forecast import forecast_figure
-from composer.views.figures.probe import read_inputs, time_axes
+from composer.views.figures.probe import read_inputs, some_rows, time_axes
 from composer.views.figures.projection import projection_figure
 from composer.views.graph_tables import graph_table
 from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
+from composer.views.tables import cut_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,16 +137,14 @@ class Inspection:
                 own = record if len(graph.heads) == 1 else record[head.name]
                 mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(
-                    title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
-                )
+                figure = forecast_figure(title, mean, bounds, None if steps is None else steps[row], wanted[row])
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield PageSection("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 
     def _attention(self, batch: Batch) -> Iterator[PageSection]:
         pictures = []
         for row in range(min(self.examples, batch.rows)):
-            for name, shown in attention_maps(self.model.graph, _rows(batch, [row])).items():
+            for name, shown in attention_maps(self.model.graph, some_rows(batch, [row])).items():
                 title = f"{name}, example {row + 1}"
                 pictures.append(self._picture(f"attention_{row + 1}_{name}", attention_figure(title, shown), title))
         notes = [
@@ -261,22 +259,10 @@ def inspect(
         batch, outcomes = _drawn(model, data)
     inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
     sections = list(inspection.sections())
-    write_figures(folder, inspection.figures)
+    save_figures(folder, inspection.figures)
     path = folder / "inspect.html"
     write_text(path, html_page(f"Inside {model.path}", sections, folder))
     return path
-
-
-def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:
-    """Write figures, by the names of their files, into a folder. Returns their paths."""
-    paths = {folder / f"{name}.png": figure for name, figure in figures.items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, figure in paths.items():
-            save(figure, path)
-    except OSError as error:
-        raise UserError(f"cannot make the folder '{folder}', or write in it: {error.strerror}.") from error
-    return list(paths)
 
 
 def figures_to_compare(model: Model) -> dict[str, bytes]:
@@ -313,20 +299,8 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     return Batch(copies.signals, weights)
 
 
-def _rows(batch: Batch, rows: list[int]) -> Batch:
-    """Some rows of a batch, as long as the longest of them."""
-    some: Batch = pytree.tree_map(lambda leaf: leaf[rows], batch)
-    time = {name: int(signal.counts.max()) for name, signal in some.signals.items() if isinstance(signal, Timed)}
-    signals = {
-        name: signal.steps(0, time[name]) if isinstance(signal, Timed) else signal
-        for name, signal in some.signals.items()
-    }
-    weights = {name: weight[:, : time[name]] if name in time else weight for name, weight in some.weights.items()}
-    return Batch(signals, weights)
-
-
 def _first(batch: Batch, count: int) -> Batch:
-    return _rows(batch, list(range(min(count, batch.rows))))
+    return some_rows(batch, range(min(count, batch.rows)))
 
 
 def _time(batch: Batch) -> dict[str, int]:
@@ -341,4 +315,4 @@ def _steps(numbers: Any, channels: int) -> Tensor:
 def _cell(value: Any) -> str:
     """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
     text = " ".join(value) if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else str(value)
-    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
+    return cut_text(text, CELL)

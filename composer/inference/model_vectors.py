@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -71,7 +73,8 @@ def embed(graph: Graph, objective: Objective, rows: str | Sequence[Any], node: s
     return found.filled().sum(1) / found.counts[:, None]
 
 
-class TokenVectors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class TokenVectors:
     """The vectors of a node that embeds tokens, (V, D), and the field of these tokens."""
 
     node: str
@@ -91,6 +94,11 @@ class TokenVectors(NamedTuple):
     def title(self) -> str:
         return f"{self.node}, tokens of '{self.name}'"
 
+    @cached_property
+    def unit(self) -> Tensor:
+        """The vectors, scaled to unit length."""
+        return functional.normalize(self.weight.detach().float(), dim=1)
+
     def place(self, token: str) -> int:
         if token not in self.tokens:
             raise UserError(f"'{self.name}' has no token '{token}'.{did_you_mean(token, self.tokens)}")
@@ -98,22 +106,31 @@ class TokenVectors(NamedTuple):
 
     def neighbours(self, token: str, count: int, without: Sequence[int | None] = ()) -> list[tuple[str, float]]:
         """The tokens with the most similar vectors, each with its cosine similarity, except those of ``without``."""
-        unit, place = _unit(self.weight), self.place(token)
-        return self._named(_nearest(unit, unit[place], count, (place, *without)))
+        place = self.place(token)
+        return self._nearest(self.unit[place], count, (place, *without))
 
     def analogous(
         self, a: str, b: str, c: str, count: int, without: Sequence[int | None] = ()
     ) -> list[tuple[str, float]]:  # fmt: skip
-        """The answers to a : b :: c : ?, each with its cosine similarity, except the tokens of ``without``."""
-        return self._named(analogous(self.weight, self.place(a), self.place(b), self.place(c), count, without))
+        """The answers to a : b :: c : ?, the tokens nearest to b - a + c, each with its cosine similarity.
+
+        Vectors are first scaled to unit length (Mikolov et al., 2013). The tokens a, b, c and those of ``without`` are
+        excluded.
+        """
+        places = [self.place(token) for token in (a, b, c)]
+        first, second, third = self.unit[places]
+        return self._nearest(functional.normalize(second - first + third, dim=0), count, (*places, *without))
 
     def frequent(self, count: int, without: Sequence[int | None] = ()) -> list[int]:
         """The most frequent tokens of the training split."""
         idf, plain = self.field.contents.idf, [i for i in range(len(self.tokens)) if i not in without]
         return (plain if idf is None else sorted(plain, key=lambda i: idf[i]))[:count]
 
-    def _named(self, found: list[tuple[int, float]]) -> list[tuple[str, float]]:
-        return [(self.tokens[i], alike) for i, alike in found]
+    def _nearest(self, vector: Tensor, count: int, without: Sequence[int | None]) -> list[tuple[str, float]]:
+        alike = self.unit @ vector
+        alike[[other for other in without if other is not None]] = -torch.inf
+        best = alike.topk(min(count, int((alike > -torch.inf).sum())))
+        return [(self.tokens[i], value) for i, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
 
 def token_vectors(graph: Graph) -> list[TokenVectors]:
@@ -128,26 +145,3 @@ def token_vectors(graph: Graph) -> list[TokenVectors]:
         if len(weight) == field.vocabulary and all(weight is not other.weight for other in found):
             found.append(TokenVectors(node.name, name, field, weight))
     return found
-
-
-def analogous(
-    weight: Tensor, a: int, b: int, c: int, count: int, without: Sequence[int | None] = ()
-) -> list[tuple[int, float]]:
-    """The answers to a : b :: c : ?, the tokens nearest to b - a + c with their cosine similarities.
-
-    Vectors are first scaled to unit length (Mikolov et al., 2013). The tokens a, b, c and those of ``without`` are
-    excluded.
-    """
-    unit = _unit(weight)
-    return _nearest(unit, functional.normalize(unit[b] - unit[a] + unit[c], dim=0), count, (a, b, c, *without))
-
-
-def _unit(weight: Tensor) -> Tensor:
-    return functional.normalize(weight.detach().float(), dim=1)
-
-
-def _nearest(unit: Tensor, vector: Tensor, count: int, without: Sequence[int | None]) -> list[tuple[int, float]]:
-    alike = unit @ vector
-    alike[[other for other in without if other is not None]] = -torch.inf
-    best = alike.topk(min(count, int((alike > -torch.inf).sum())))
-    return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))

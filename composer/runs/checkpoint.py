@@ -24,9 +24,10 @@ from composer.graph.compiler.bind import bind_nodes, refuse_files
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.runs import checkpoint_file, old_checkpoint_file
-from composer.runs.checkpoint_content import REQUIRED, misfit, with_present_keys
+from composer.runs.checkpoint_content import REQUIRED, misfit
 from composer.runs.checkpoint_file import Damaged
 from composer.runs.folder import present
+from composer.runs.record import with_present_keys
 
 #: Incremented when the meaning of a checkpoint's content changes. Since format 2, token embeddings and learned
 #: positions are multiplied by the square root of their width in the forward pass. Format 3 is a safetensors file.
@@ -77,6 +78,8 @@ def load(path: Path) -> dict[str, Any]:
             + ("Train the model again, or use that version." if found < READ[0] else "Use a newer version.")
         )
     content = with_present_keys(content)
+    if isinstance(progress := content.get("progress"), Mapping):
+        content["progress"] = with_present_keys(progress)
     if (problem := misfit(content)) is not None:
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: {problem}.")
     for weights in (content["model"], content.get("average") or {}):

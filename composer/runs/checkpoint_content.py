@@ -208,19 +208,8 @@ REQUIRED = ("format", "config", "source", "step", "model")
 #: What a run needs in order to go on, beside that.
 RESUMED = ("progress", "optimiser", "schedule", "ranks")
 
-#: What earlier versions called a key, of the content or of its progress.
-EARLIER = {"course": "progress", "judge": "monitor"}
-
 #: The states of torch's optimisers that have the shapes of their weights. Those of a plugin's may have others.
 MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer", "square_avg", "grad_avg")
-
-
-def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A checkpoint's content by the keys of this version, whichever version wrote it."""
-    found = {EARLIER.get(key, key): value for key, value in content.items()}
-    if isinstance(progress := found.get("progress"), Mapping):
-        found["progress"] = {EARLIER.get(key, key): value for key, value in progress.items()}
-    return found
 
 
 def misfit(content: Mapping[str, Any]) -> str | None:

@@ -123,8 +123,15 @@ class SweepRecord:
 
 Record = TypeVar("Record", RunRecord, SweepRecord)
 
-#: What earlier versions called a key.
-EARLIER = {"judge": "monitor"}
+#: What earlier versions called a key, in the files of a run and in its config.
+EARLIER = {"course": "progress", "judge": "monitor"}
+
+
+def with_present_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the keys of this version, whichever version wrote them; where both are set, the present one counts."""
+    old = {EARLIER[key]: value for key, value in values.items() if key in EARLIER and value is not None}
+    new = {key: value for key, value in values.items() if key not in EARLIER}
+    return new | {key: value for key, value in old.items() if new.get(key) is None}
 
 
 def read(path: Path, form: type[Record]) -> Record:
@@ -137,13 +144,13 @@ def read(path: Path, form: type[Record]) -> Record:
     content = json.loads(path.read_bytes())
     if not isinstance(content, dict):
         raise ValueError("it holds no mapping")
-    found = {EARLIER.get(key, key): value for key, value in content.items() if value is not None}
-    found = {each.name: found[each.name] for each in fields(form) if each.name in found}
+    known = with_present_keys(content)
+    found = {each.name: known[each.name] for each in fields(form) if known.get(each.name) is not None}
     if (problem := plain_data.misfit(found, form)) is not None:
         raise ValueError(problem)
     for key in found.keys() & {"result", "last"}:
         found[key] = {name: math.nan if value is None else value for name, value in found[key].items()}
-    return form(**found)  # type: ignore[arg-type]
+    return form(**found)
 
 
 def update(path: Path, form: type[Record], changes: Mapping[str, Any]) -> None:

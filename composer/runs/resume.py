@@ -129,7 +129,10 @@ def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mappin
         target, source = values, composed.values
         for key in parents:
             target, source = target.setdefault(key, {}), source[key]
-        target[last] = source[last]
+        if last in source:
+            target[last] = source[last]
+        else:  # removed: ~logger.csv
+            target.pop(last, None)
     return Composed(values, tuple(overrides), places, kept=kept | composed.kept)
 
 

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from composer.core import registry
-from composer.core.binding import bind_block
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives, walk
 from composer.core.capabilities import declared
-from composer.core.problems import ConfigError, Report, UserError
+from composer.core.problems import ConfigError, UserError
 from composer.testing.defaults import class_recipe, ports_left_out, testable
 from composer.testing.subjects import Subject, subject
 
@@ -76,40 +75,10 @@ def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dic
 
 
 @st.composite
-def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
+def block_configs(draw: st.DrawFn, kind: str, depth: int = 2) -> dict[str, Any]:
     """A registered block of a kind with random knobs, as in YAML."""
-    name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
+    name = draw(st.sampled_from(sorted(registry.blocks(kind))))
     return {"type": name, **draw(knob_configs(registry.blocks(kind)[name], depth))}
-
-
-def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
-    """Configs of blocks of a kind that need one input and whose constructor accepts the combination of knobs."""
-
-    def works(config: dict[str, Any]) -> bool:
-        bound = recipe(kind, config)
-        if sum(not port.optional for port in bound.signature.ports.values()) > 1:
-            return False
-        try:
-            bound.build(dim=dim, causal=True)
-        except ConfigError:
-            return False
-        return True
-
-    return block_configs(kind, depth).filter(works)
-
-
-def recipe(kind: str, config: dict[str, Any]) -> Recipe:
-    """The recipe of a registered block, from a config whose values have the right types."""
-    report = Report()
-    bound = bind_block(kind, config, "block", report)
-    assert not report.problems, report.problems
-    assert bound is not None
-    return bound
-
-
-def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
-    """Random subjects of a registered block: see ``subjects_of``."""
-    return subjects_of(registry.blocks(kind)[name])
 
 
 def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:

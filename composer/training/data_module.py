@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import lightning
 import torch
 
-from composer.batching import drawn_batches
+from composer.batching import DrawnBatches, drawn_batches
 from composer.data.source import Split
 from composer.objectives import Batch
 from composer.training.micro_batches import StepBatches
@@ -22,6 +22,7 @@ class DataModule(lightning.LightningDataModule):
     def __init__(self, plan: TrainingPlan) -> None:
         super().__init__()
         self.plan = plan
+        self.allow_zero_length_dataloader_with_multiple_devices = True  # a process may have no row of a small split
 
     def setup(self, stage: str) -> None:
         """Data without a validation split is not validated: Lightning warns of an empty list of loaders."""
@@ -37,10 +38,13 @@ class DataModule(lightning.LightningDataModule):
         return (self.trainer.global_rank, self.trainer.world_size) if self.trainer is not None else (0, 1)
 
     def train_dataloader(self) -> StepBatches:
-        loader = self.plan.loader(*self.rank_and_world)
-        if self.plan.saved is not None:
-            loader.batches.load_state_dict(self.plan.saved["progress"]["place"])
-        return StepBatches(loader, [str(head.predicts) for head in self.plan.meta.heads])
+        """The training rows, from where the module is among them: in a resumed run, or where it is fitted again."""
+        loader, trainer = self.plan.loader(*self.rank_and_world), self.trainer
+        progress = getattr(getattr(trainer, "lightning_module", None), "progress", None)
+        if progress is not None:
+            loader.batches.load_state_dict(progress.place)
+        targets = [str(head.predicts) for head in self.plan.meta.heads]
+        return StepBatches(loader, targets, repeats=getattr(trainer, "overfit_batches", 0) > 0)
 
     def val_dataloader(self) -> list[EvaluationBatches]:
         """The validation rows of a run."""
@@ -79,11 +83,20 @@ class EvaluationBatches:
     def __init__(self, plan: TrainingPlan, split: Split, options: Mapping[str, Any]) -> None:
         self.plan, self.split, self.options = plan, split, options
 
-    def __iter__(self) -> Iterator[EvaluationBatch]:
+    def drawn(self) -> tuple[DrawnBatches, DrawnBatches]:
         training = self.plan.training
-        decoded, forced = drawn_batches(
+        return drawn_batches(
             self.plan.objective, self.split, batch=training.batch, batch_tokens=training.batch_tokens,
             samples=training.samples, **self.options,
         )  # fmt: skip
+
+    def __len__(self) -> int:
+        """The number of batches, of which ``Trainer(limit_val_batches=0.1)`` takes a share."""
+        if self.plan.training.batch_tokens is not None:
+            raise TypeError("batches of so many tokens are not counted beforehand")
+        return sum(map(len, self.drawn()))
+
+    def __iter__(self) -> Iterator[EvaluationBatch]:
+        decoded, forced = self.drawn()
         yield from (EvaluationBatch(batch, True) for batch in decoded)
         yield from (EvaluationBatch(batch, False) for batch in forced)

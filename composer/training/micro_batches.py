@@ -72,17 +72,25 @@ class StepBatch:
 
 
 class StepBatches:
-    """The batches that are left of an epoch: the training data as Lightning reads it, resumable at any batch."""
+    """The batches that are left of an epoch: the training data as Lightning reads it, resumable at any batch.
 
-    def __init__(self, loader: Loader, targets: Sequence[str]) -> None:
-        self.loader, self.targets = loader, targets
+    repeats: whether all epochs are the first one again, as ``Trainer(overfit_batches=...)`` wants
+    """
+
+    def __init__(self, loader: Loader, targets: Sequence[str], *, repeats: bool = False) -> None:
+        self.loader, self.targets, self.repeats = loader, targets, repeats
+        self.begun = False
 
     def __iter__(self) -> Iterator[StepBatch]:
-        some = False
-        while not some:  # Lightning takes the last batch of an epoch and does not ask for more: it ends here, empty
+        place = self.loader.batches
+        if self.begun:  # the last epoch was left: after its last batch, or earlier: Trainer(limit_train_batches=...)
+            place.load_state_dict({"epoch": 0 if self.repeats else place.epoch + 1, "position": 0})
+        self.begun, some = True, False
+        while not some:  # a run that goes on from the last batch of an epoch finds it empty
             for batches in self.loader.training():
                 some = True
-                yield StepBatch.of(batches, self.targets, self.state_dict())
+                yield StepBatch.of(batches, self.targets, place.state_dict())
+        self.begun = self.repeats  # the loader is in the next epoch
 
     def __len__(self) -> int:
         """The number of batches of this epoch. Under a token budget, it is known only once the epoch is over."""
@@ -94,7 +102,7 @@ class StepBatches:
         return self.loader.batches.state_dict()
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        self.loader.batches.load_state_dict(state)
+        """Lightning may have asked for a batch ahead: the module's progress says where training was (DataModule)."""
 
 
 def weigh(batch: Batch, target: str) -> float:

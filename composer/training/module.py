@@ -8,6 +8,7 @@ the config has ``training.accumulate`` and ``training.clip``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
@@ -117,7 +118,8 @@ class TrainingModule(lightning.LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         if self.steps_of_trainer:
             planned = self.trainer.estimated_stepping_batches
-            begun = 0 if self.trainer.ckpt_path is not None else self.progress.step
+            before = self.trainer.ckpt_path is not None  # the Trainer goes on to count from there, but does not yet
+            begun = 0 if before else self.progress.step - self.trainer.global_step
             self.steps = begun + int(planned) if math.isfinite(planned) else self.plan.total_steps()
         if self.settings.scheduled_sampling.rate:
             self.sampling = SampledInputs(self.graph, self.settings.scheduled_sampling, self.steps, self.plan.seed)
@@ -230,13 +232,13 @@ class TrainingModule(lightning.LightningModule):
         if step % self.settings.log_every == 0 or step == self.steps:
             self.report = {"step": step, **self.means(rate)}
             shown = ("tokens", "examples", "epoch", "seconds", "step")
-            values = {f"train/{name}": value for name, value in self.report.items() if name not in shown}
-            self.log_dict(values, logger=self.logs)
+            self.log_values("train", {name: value for name, value in self.report.items() if name not in shown})
 
-    @property
-    def logs(self) -> bool:
-        """Whether values go to the Trainer's logger; in a run, ``RunFolderCallback`` writes them."""
-        return not isinstance(self.trainer.logger, RunLogger)
+    def log_values(self, split: str, values: Mapping[str, float], **options: Any) -> None:
+        """Log to the Trainer's callbacks, bar and logger. In a run, ``RunFolderCallback`` writes the values instead."""
+        logger = False if isinstance(self.trainer.logger, RunLogger) else None
+        for name, value in values.items():
+            self.log(f"{split}/{name}", value, logger=logger, prog_bar=name == LOSS, **options)
 
     def means(self, rate: float) -> dict[str, float]:
         """What is logged of the steps since the last log, and the totals of the run; then counting starts again."""
@@ -325,10 +327,8 @@ class TrainingModule(lightning.LightningModule):
         assert self.evaluator is not None
         self.evaluation = self.evaluator.result(self.sum_over_processes if self.world > 1 else None)
         self.around_evaluation.close()
-        values = {f"{split}/{name}": value for name, value in self.evaluation.values.items()}
-        self.log_dict(
-            values, logger=self.logs, batch_size=1, sync_dist=self.world > 1
-        )  # which are the same on all processes
+        sync = {"batch_size": 1, "sync_dist": self.world > 1}  # the values are the same on all processes
+        self.log_values(split, self.evaluation.values, **sync)
         return self.evaluation
 
     # Lightning's own checkpoints

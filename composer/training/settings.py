@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from composer.core.binding import bind_section
 from composer.core.block import Positive, Probability, Range, Scale
 from composer.core.problems import Invalid, Locate
+from composer.runs.record import with_present_keys
 
 Count = Annotated[int, Range(low=0)]
 
@@ -92,20 +93,9 @@ class Training:
             raise Invalid("patience", "counts validations, but there are none before the end. Set validate_every.")
 
 
-#: Keys of earlier versions, and their names now.
-RENAMED = {"judge": "monitor"}
-
-
-def renamed(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section ``training`` of a config or of an older run, with the names that its keys have now."""
-    old = {RENAMED[key]: value for key, value in section.items() if key in RENAMED and value is not None}
-    new = {key: value for key, value in section.items() if key not in RENAMED}
-    return new | {key: value for key, value in old.items() if new.get(key) is None}
-
-
 def bind_training(section: Any, locate: Locate) -> Training:
     """Check the section ``training`` of a config."""
-    section = renamed(section) if isinstance(section, Mapping) else section
+    section = with_present_keys(section) if isinstance(section, Mapping) else section
     return bind_section("training", Training, section, "training", locate)()
 
 

@@ -41,9 +41,9 @@ class Column:
     cut: bool = False
 
 
-def terminal_width() -> int:
-    """The columns of the terminal, or of the environment variable COLUMNS; 80 without either."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+def terminal_width(otherwise: int = WIDTH) -> int:
+    """The columns of the terminal, or of the environment variable COLUMNS; without either, 80 or another number."""
+    return shutil.get_terminal_size((otherwise, 24)).columns
 
 
 def wide() -> int:
@@ -54,6 +54,11 @@ def wide() -> int:
 def printable(text: str) -> str:
     """The text in one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def cut_text(text: str, count: int) -> str:
+    """The text, of which an ellipsis ends the first characters where it has more than ``count``."""
+    return text if len(text) <= count else f"{text[: count - 1]}…"
 
 
 def cut_line(text: str, width: int) -> str:

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from composer.core import registry
+from composer.core.block import Signature
 from composer.core.signals import Seq
-from composer.testing.strategies import recipe
 from tests.support.attention import DIM, LENGTHS, build, sequence
 
 
@@ -22,7 +23,7 @@ def streamed(block, x, cuts, context):
 @pytest.mark.parametrize("position", [None, "rotary", "alibi", "relative"])
 @pytest.mark.parametrize("name", ["attention", "sliding_window", "sparse", "simple_attention", "additive_attention"])
 def test_without_gradients_step_by_step_is_the_whole(name, position, lengths, context):
-    slots = recipe("mixer", {"type": name}).signature.slots
+    slots = Signature.of(registry.blocks("mixer")[name]).slots
     if position is not None and "position" not in slots:
         return
     block = build("mixer", name, **({"position": position} if slots else {}))

@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from composer.core import registry
 from composer.core.recording import watch
 from composer.testing import subject
-from composer.testing.strategies import subjects
+from composer.testing.strategies import subjects_of
 from tests.support.registered import FAMILIES
 
 SHOWING = [(kind, name) for kind, name in FAMILIES if getattr(registry.blocks(kind)[name], "shows", "") == "attention"]
@@ -24,7 +24,7 @@ def test_all_attention_can_be_looked_at():
 @pytest.mark.parametrize(("kind", "name"), SHOWING)
 @given(data=st.data())
 def test_weights_can_be_asked_for_and_change_nothing(kind, name, data):
-    looked_at = data.draw(subjects(kind, name))
+    looked_at = data.draw(subjects_of(registry.blocks(kind)[name]))
     (before,) = looked_at.run(looked_at.inputs)[0].values()
     with watch() as seen:
         (after,) = looked_at.run(looked_at.inputs)[0].values()

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core import registry
 from composer.core.problems import ConfigError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS
 from composer.testing.laws import chunks
-from composer.testing.strategies import subjects
+from composer.testing.strategies import subjects_of
 from tests.support.registered import FAMILIES, INNER, with_defaults
 
 
@@ -19,7 +20,7 @@ from tests.support.registered import FAMILIES, INNER, with_defaults
 @pytest.mark.parametrize(("kind", "name"), FAMILIES)
 @given(data=st.data())
 def test_block_obeys(kind, name, law, data):
-    LAWS[law](data.draw(subjects(kind, name)))
+    LAWS[law](data.draw(subjects_of(registry.blocks(kind)[name])))
 
 
 @pytest.mark.slow
@@ -32,7 +33,7 @@ def test_block_exports(kind, name):
 @pytest.mark.parametrize(("kind", "name"), FAMILIES)
 @given(data=st.data())
 def test_any_chunks_give_the_whole(kind, name, data):
-    subject = data.draw(subjects(kind, name))
+    subject = data.draw(subjects_of(registry.blocks(kind)[name]))
     steps = range(1, subject.axis.time) if subject.axis is not None else ()
     chunks(subject, data.draw(st.lists(st.sampled_from(steps), unique=True)) if steps else None)
 

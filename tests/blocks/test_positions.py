@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
+from composer.core import registry
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, UserError
 from composer.core.signals import Field, Seq
 from composer.graph.compiler import compile_graph
-from composer.testing.strategies import recipe
 from tests.support.attention import DIM, HEADS, LENGTHS, agree, build, by_hand, sequence, visible
 
 
@@ -133,7 +133,7 @@ def test_learned_positions_refuse_a_longer_sequence():
     with pytest.raises(UserError, match="5 steps is longer than the 4 positions"):
         block(sequence([1]), state)
     with on_meta():  # lengths there are examples, not the data's
-        meta = recipe("position", {"type": "learned", "limit": 4}).build(dim=DIM)
+        meta = registry.blocks("position")["learned"](DIM, limit=4)
         assert meta(Seq(torch.empty(2, 9, DIM)))[0].values.shape == (2, 9, DIM)
 
 

@@ -7,9 +7,8 @@ from contextlib import suppress
 import pytest
 import yaml
 
+from composer.config.chosen_by_files import PATHS, block_files, leads_elsewhere
 from composer.config.composition import compose
-from composer.config.general import PATHS
-from composer.config.paths_elsewhere import block_files, leads_elsewhere
 from composer.core import registry
 from composer.core.binding import keyword_knobs
 from composer.core.problems import Report, UserError

@@ -1,10 +1,14 @@
 """A user's own block, from a file or a package that the config names: registered, composed, checked, trained."""
 
+from collections import OrderedDict
+
 import pytest
+from torch import nn
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
+from composer.core.capabilities import check_capabilities
 from composer.core.problems import UserError
 from composer.testing import LAWS
 from tests.support import processes
@@ -108,3 +112,9 @@ def test_a_plugin_may_register_by_the_modules_that_it_imports(tmp_path, monkeypa
     for _ in range(2):
         registry.load([str(tmp_path / "outer.py")])
     registry.forget("mixer", "leaky_inner")
+
+
+def test_a_declared_attribute_may_be_of_a_class_made_of_its_type():
+    check_capabilities(type("Own", (nn.Module,), {"rate_factors": OrderedDict(decay=0.1), "out_dim": 4}))
+    with pytest.raises(UserError, match="says out_dim = True, expected int or None"):
+        check_capabilities(type("Own", (nn.Module,), {"out_dim": True}))

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from functools import cache
+from itertools import compress
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from composer.data.cache import source_cache
 from composer.data.files import lines as files
 from composer.data.packed import shards
 from composer.data.splits import stored_records
+from composer.data.tables.record_batch import RecordBatch, batches_of
+from composer.data.tables.table import TableRow
 from composer.data.tokenisers.pieces import between, whole_words
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.data.workers import WorkersEnded, in_order
@@ -174,12 +177,19 @@ def test_a_large_file_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(stored_records, "MEMORY", 0)
     (tmp_path / "a.tsv").write_text("".join(f"text {i}\tlabel\n" for i in range(2500)))
     read, lines = [], files.lines
-    monkeypatch.setattr(
-        "composer.data.tables.file_records.lines", lambda path, *more: read.append(path) or lines(path, *more)
-    )
+    monkeypatch.setattr(files, "lines", lambda path, *more: read.append(path) or lines(path, *more))
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "test": 0.1})
     assert [source.size(split) for split in ("train", "valid", "test")] == [2000, 250, 250]
     assert len(read) == 1
+
+
+def test_records_by_columns_are_the_same_records():
+    rows = [TableRow(Path(f"{'ab'[i % 2]}.tsv"), i, {"source": f"text {i}", "target": [i]}) for i in range(7)]
+    batch, kept = RecordBatch.of(rows), [i % 3 > 0 for i in range(7)]
+    assert list(batch.records()) == rows
+    assert [batch.place(i) for i in range(7)] == [row.place for row in rows]
+    assert list(batch.taken(kept).records()) == list(compress(rows, kept))
+    assert [list(part.records()) for part in batches_of(rows * 100)] == [(rows * 100)[:500], (rows * 100)[500:]]
 
 
 def test_results_come_in_the_order_of_their_tasks_and_errors_are_raised():

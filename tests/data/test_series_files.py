@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import UserError
 from composer.data import load_source
+from composer.data.series.date_ranges import DateRange
 from composer.data.series.steps import Step, find_step
 from composer.data.series.times import EPOCH, MICROSECOND, fitting_forms, read_date
 
@@ -194,6 +195,23 @@ def test_calendar_features_are_sines_and_cosines_of_the_cycle(tmp_path):
     assert source.show("source", source.batch("train", [7])["source"])[0].count(";") == 3, "the measurements alone"
     with pytest.raises(UserError, match=r"the model reads calendar features \(minute, .*typed steps have no times"):
         source.encode("source", ["1; 2; 3; 4"])
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("2018", datetime(2018, 1, 1), datetime(2019, 1, 1)),
+        ("2018-2", datetime(2018, 2, 1), datetime(2018, 3, 1)),
+        ("2018-12-31", datetime(2018, 12, 31), datetime(2019, 1, 1)),
+        ("2018-01-01 9", datetime(2018, 1, 1, 9), datetime(2018, 1, 1, 10)),
+        ("2018-01-31T24:00", datetime(2018, 2, 1), datetime(2018, 2, 1, 0, 1)),
+        ("2018-01-01T23:59:59", datetime(2018, 1, 1, 23, 59, 59), datetime(2018, 1, 2)),
+    ],
+)
+def test_the_end_of_a_range_stands_for_all_of_its_unit(text, first, after):
+    times = torch.tensor([(time - EPOCH) // MICROSECOND for time in (first, after)])
+    times = (times[:, None] + torch.tensor([-1, 0])).flatten()
+    assert DateRange("test", f"{text}..{text}").rows(times, dates=True) == (1, 3)
 
 
 # What is wrong is said in one sentence

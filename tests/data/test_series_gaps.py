@@ -171,6 +171,31 @@ def test_a_file_for_prediction_has_the_last_window_of_each_stretch(tmp_path):
     assert any("after its last gap there are 2 steps, and the model reads 3" in said for said in source.remarks)
 
 
+@pytest.mark.parametrize("fill", [None, "previous", "linear", "mask"])
+def test_the_windows_of_several_files_are_those_of_each(tmp_path, fill):
+    """The second file goes on where the first one ends, and still no window reaches from one into the other."""
+    hours = {"a.csv": [*range(9), *range(11, 24)], "b.csv": range(24, 40), "c.csv": [*range(7), *range(20, 33), 35, 36]}
+    config = {}
+    for name, own in hours.items():
+        config = write(tmp_path / name, hourly(own), [None if hour == 30 else hour for hour in own])
+    config |= {"fill": fill, "valid": 0.2}
+    each = [load_source({**config, "path": str(tmp_path / name)}) for name in hours]
+    source = load_source({**config, "path": str(tmp_path)})
+    for split in ("train", "valid"):
+        parts = [windows(one, split) for one in each]
+        found = [[window for part in parts for window in part[kind]] for kind in (0, 1)]
+        assert list(windows(source, split)) == found
+    assert any(f"3 gaps between steps of 1 hour (the first before {tmp_path}/a.csv:11, 3 hours; "
+               f"the largest before {tmp_path}/c.csv:9, 14 hours)" in said for said in source.remarks)  # fmt: skip
+    new = load_source({**config, "path": str(tmp_path)}, state=source.state(), fields={"source"})
+    assert new.size("test") == sum(
+        load_source({**config, "path": one.section["path"]}, state=one.state(), fields={"source"}).size("test")
+        for one in each
+    )
+    ends = [f"{tmp_path}/c.csv: after its last gap there are 2 steps, and the model reads 3"] if fill is None else []
+    assert [said.split(": there is")[0] for said in new.remarks if "last gap" in said] == ends
+
+
 def test_an_older_checkpoint_has_no_time_and_finds_it_in_the_file(tmp_path):
     config = write(tmp_path / "a.csv", hourly([*range(9), *range(11, 20)]), range(18))
     state = load_source(config).state()

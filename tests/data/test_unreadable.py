@@ -50,3 +50,11 @@ def test_a_typed_file_that_cannot_be_looked_at_is_named(unreadable):
     folder = unreadable(errno.EACCES, "b/two.tsv")
     with pytest.raises(UserError, match=r"two\.tsv' cannot be read: Permission denied"):
         typed_file(str(folder / "b" / "two.tsv"))
+
+
+@pytest.mark.parametrize("name", ["words.conll", "words.conllu", "table.csv", "lines.jsonl"])
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_file_without_a_row_is_named(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=rf"{name}: (holds no row|holds no record|is empty)\."):
+        survey(str(tmp_path / name))

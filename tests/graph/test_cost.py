@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
-from composer.graph.describe import summarise
+from composer.graph.describe import human, summarise
 
 T = 16
 
@@ -99,3 +99,12 @@ def test_a_real_state_is_as_large_as_described(mixer):
     real = graph.materialise()
     _, state = real({"target": Ids(torch.zeros(1, T, dtype=torch.long))}, real.start({}, batch=1))
     assert described == sum(leaf.numel() * leaf.element_size() for leaf in pytree.tree_leaves(state["nodes"]))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (12.5, "12.5"), (999, "999"), (1000, "1k"), (999_960, "1M"), (-1_234_567, "-1.23M"), (2.5e9, "2.5G")],
+)
+def test_numbers_are_written_for_people(number, text):
+    assert human(number) == text
+    assert human(number, "B") == f"{text}B"

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
+from composer.config.composition import compose
 from composer.runs import checkpoint, checkpoint_file
+from composer.runs.resume import resumed
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.runs import logged
@@ -228,6 +230,12 @@ def test_what_cannot_change_in_a_resumed_run_is_refused(uninterrupted, override,
     done = processes.run(processes.train, [f"resume={uninterrupted('plain')}", override])
     assert done.code == 2
     assert words in done.err
+
+
+def test_a_resumed_run_can_do_without_a_logger():
+    begun = compose(["logger=[csv,tensorboard]"])
+    again = resumed(compose(["~logger.csv", "+logger.wandb={mode: offline}"]), begun.written()).values["logger"]
+    assert {name: bool(keys) for name, keys in again.items()} == {"tensorboard": False, "wandb": True}
 
 
 def test_a_run_goes_on_for_longer(uninterrupted, tmp_path):

@@ -215,14 +215,13 @@ def test_on_a_terminal_a_table_shows_the_best_trial_and_the_time_left(folder):
 
 
 def test_the_table_is_ordered_by_the_judged_metric():
-    rows = [
-        {"run": run, "status": status, "reason": None, "seconds": 1.0, "result": {"valid/loss": loss, "valid/f1": f1},
-         "result_step": 3}
+    records = {
+        run: RunRecord(status=status, seconds=1.0, result={"valid/loss": loss, "valid/f1": f1}, result_step=3)
         for run, status, loss, f1 in [
             ("a", "finished", 1.0, 0.5), ("b", "pruned", 0.1, 0.9), ("c", "finished", 2.0, 0.7), ("d", "failed", 0, 1),
         ]
-    ]  # fmt: skip
-    head, _, *names = [line.split()[0] for line in table(rows, "valid/f1", "max").splitlines()]
+    }  # fmt: skip
+    head, _, *names = [line.split()[0] for line in table(records, "valid/f1", "max").splitlines()]
     assert [head, *names] == ["run", "c", "a", "b", "d"]
 
 

@@ -4,8 +4,9 @@ import math
 
 import torch
 
+from composer.core import registry
 from composer.core.signals import Seq
-from composer.testing.strategies import recipe
+from composer.testing.defaults import class_recipe
 
 DIM, HEADS, WIDTH = 8, 4, 2
 LENGTHS = [23, 9, 1]
@@ -13,7 +14,8 @@ LENGTHS = [23, 9, 1]
 
 def build(kind, name, dim=DIM, causal=True, memory_dim=None, **knobs):
     torch.manual_seed(0)
-    return recipe(kind, {"type": name, **knobs}).build(dim=dim, causal=causal, memory_dim=memory_dim).double()
+    found = class_recipe(registry.blocks(kind)[name], knobs)
+    return found.build(dim=dim, causal=causal, memory_dim=memory_dim).double()
 
 
 def sequence(lengths=LENGTHS, dim=DIM, seed=1):

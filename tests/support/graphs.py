@@ -10,11 +10,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from composer.core import registry
-from composer.core.block import Signature
-from composer.core.problems import ConfigError
+from composer.core.binding import bind_block
+from composer.core.block import Recipe, Signature
+from composer.core.problems import ConfigError, Report
 from composer.core.signals import Field
 from composer.graph.combinators.bidirectional import one_way
-from composer.testing.strategies import block_configs, recipe, working
+from composer.testing.strategies import block_configs
 
 WIDTHS = [4, 8]
 
@@ -100,14 +101,14 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
     config["causal"] = x.generated or draw(st.booleans())
     mixers = [draw(_mixers(config["causal"])) for _ in range(2)]
     if draw(st.booleans()):
-        config |= {"mixer": mixers[0], "ffn": draw(st.none() | working("ffn"))}
+        config |= {"mixer": mixers[0], "ffn": draw(st.none() | _working("ffn"))}
     else:
-        config["layers"] = {"a": {"mixer": mixers[0]}, "b": {"mixer": mixers[1], "ffn": draw(working("ffn"))}}
+        config["layers"] = {"a": {"mixer": mixers[0]}, "b": {"mixer": mixers[1], "ffn": draw(_working("ffn"))}}
         config |= {"pattern": draw(st.sampled_from([["a", "b"], ["a", "a", "b"]])), "depth": draw(st.integers(3, 4))}
     memory = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     needs = any("memory" in Signature.of(registry.blocks("mixer")[m["type"]]).ports for m in mixers)
     if memory is not None and not needs and draw(st.booleans()):
-        config["cross"] = draw(_crosses())
+        config["cross"] = draw(_working("cross"))
         config["from"]["memory"] = memory.name
     vector = _pick(draw, draft, lambda wire: wire.kind == "vec" and not wire.generated)
     if vector is not None and draw(st.booleans()):
@@ -115,24 +116,34 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
         config["from"]["vector"] = vector.name
     width = x.dim
     plain = not (config["causal"] or config["residual"] or config["share"])
-    if plain and "mixer" in config and one_way(recipe("mixer", mixers[0])):
+    if plain and "mixer" in config and one_way(_recipe("mixer", mixers[0])):
         config["join"] = draw(st.sampled_from(["sum", "mean", "concat"]))
         width *= 2 if config["join"] == "concat" else 1
     draft.add(config, Wire(name, "seq", width, x.axis, x.generated))
 
 
-def _crosses() -> st.SearchStrategy[dict[str, Any]]:
-    """Blocks for the cross slot whose knobs go together at both widths."""
+def _working(kind: str, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
+    """Blocks whose knobs go together at both widths, and which need one input; for the cross slot, a memory, too."""
+    memory = kind == "cross"
 
     def works(config: dict[str, Any]) -> bool:
+        found = _recipe(kind, config)
+        if sum(not port.optional for port in found.signature.ports.values()) > 1 + memory:
+            return False
         try:
             for dim in WIDTHS:
-                recipe("cross", config).build(dim=dim, memory_dim=dim, causal=True)
+                found.build(dim=dim, memory_dim=dim if memory else None, causal=True)
         except ConfigError:
             return False
         return True
 
-    return block_configs("cross").filter(works)
+    return block_configs(kind, depth).filter(works)
+
+
+def _recipe(kind: str, config: dict[str, Any]) -> Recipe:
+    found = bind_block(kind, config, kind, Report())
+    assert found is not None, config
+    return found
 
 
 def _fits_stack(config: dict[str, Any], causal: bool) -> bool:
@@ -146,7 +157,7 @@ def _fits_stack(config: dict[str, Any], causal: bool) -> bool:
 
 
 def _mixers(causal: bool) -> st.SearchStrategy[dict[str, Any]]:
-    return working("mixer", depth=1).filter(lambda config: _fits_stack(config, causal))
+    return _working("mixer", depth=1).filter(lambda config: _fits_stack(config, causal))
 
 
 def _bridges() -> st.SearchStrategy[dict[str, Any]]:
@@ -167,7 +178,7 @@ def _add_step(draw: st.DrawFn, draft: Draft, name: str) -> None:
     x = _pick(draw, draft, lambda wire: wire.kind == "seq")
     if x is not None:
         kind = draw(st.sampled_from(["ffn", "norm"]))
-        config = draw(working(kind))
+        config = draw(_working(kind))
         draft.add({"kind": kind, "from": x.name, **config}, Wire(name, "seq", x.dim, x.axis, x.generated))
 
 
@@ -188,7 +199,7 @@ def _add_sum(draw: st.DrawFn, draft: Draft, name: str) -> None:
 def _add_pool(draw: st.DrawFn, draft: Draft, name: str) -> None:
     x = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     if x is not None:
-        draft.add({"kind": "pool", "from": x.name, **draw(working("pool"))}, Wire(name, "vec", x.dim, None, False))
+        draft.add({"kind": "pool", "from": x.name, **draw(_working("pool"))}, Wire(name, "vec", x.dim, None, False))
 
 
 GROWERS = [_add_stack, _add_stack, _add_mixer, _add_step, _add_sum, _add_pool]

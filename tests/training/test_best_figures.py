@@ -10,7 +10,7 @@ from composer.inference.find_checkpoint import find_checkpoint
 from composer.metrics import Evaluation, Evaluator
 from composer.runs import checkpoint
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.sweep_results import results, table
+from composer.studies.sweep.sweep_results import JUDGED, records_of, table
 from composer.training import module
 from composer.training.run import train as job
 from composer.training.run.show import in_a_line
@@ -100,7 +100,7 @@ def test_a_loss_that_is_no_number_is_never_the_best(train, tmp_path):
 def test_a_sweep_is_ordered_by_the_best_figures(train, tmp_path):
     for name, losses in {"0_a": [1.0, 9.0], "1_b": [2.0, 2.0], "2_c": [0.5, 3.0], "3_d": [math.nan, math.nan]}.items():
         train(losses, *begin(tmp_path, 4, name=name))
-    lines = [line.split() for line in table(results(SweepFolder(tmp_path))).splitlines()]
+    lines = [line.split() for line in table(records_of(SweepFolder(tmp_path)), *JUDGED).splitlines()]
     assert lines[0] == ["run", "loss", "exact", "step", "seconds"]
     assert [line[0] for line in lines[2:]] == ["2_c", "0_a", "1_b", "3_d"]
     assert [line[1] for line in lines[2:5]] == ["0.5", "1", "2"]

@@ -181,6 +181,7 @@ REFUSED = [
     (["init.from=nowhere"], ["init.from command line: init.from=nowhere there is no run 'nowhere'."]),
     (["init.from=3"], ["init.from", "expected the folder of a run, a checkpoint or a safetensors file, found 3"]),
     (["init.from=null", "init.nodes=[encoder]"], ["init.nodes", "has no effect: init.from does not say"]),
+    (["+init.form=run"], ["'init' has no parameter 'form'. Did you mean 'from'?", "takes: from, nodes"]),
     (["init.node=[encoder]"], ["'init' has no key 'node'. Did you mean 'nodes'?"]),
 ]  # fmt: skip
 

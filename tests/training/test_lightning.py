@@ -86,8 +86,9 @@ def test_values_are_logged_under_their_names(parts):
     assert float(trainer.logged_metrics["train/learning_rate"]) < 0.1 * rate.base_lrs[0]  # at the end of its cosine
 
 
-def test_lightnings_own_checkpoint_goes_on_to_the_weights_of_a_run_that_was_not_stopped(parts, tmp_path):
-    overrides = ("schedule=constant", "training.ema=0.9", "training.accumulate=2", "optimiser=sgd")
+@pytest.mark.parametrize("budget", ["training.batch=8", "training.batch_tokens=150"])
+def test_lightnings_own_checkpoint_goes_on_to_the_weights_of_a_run_that_was_not_stopped(parts, tmp_path, budget):
+    overrides = ("schedule=constant", "training.ema=0.9", "training.accumulate=2", "optimiser=sgd", budget)
     whole, data = parts(*overrides)
     quiet(max_steps=9).fit(whole, data)
     module, data = parts(*overrides)
@@ -123,6 +124,68 @@ def test_the_tuner_finds_a_learning_rate(parts, tmp_path, monkeypatch):
     module, data = parts()
     found = Tuner(quiet(max_steps=100)).lr_find(module, data, num_training=20, update_attr=False)
     assert len(found.results["lr"]) == len(found.results["loss"]) == 20
+
+
+def test_a_trainer_without_a_logger_warns_of_no_value(parts):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        quiet(max_steps=4).fit(*parts())
+    assert not [str(each.message) for each in found if "no logger" in str(each.message)]
+
+
+def test_the_bar_shows_the_losses(parts):
+    trainer = quiet(max_epochs=1)
+    trainer.fit(*parts())
+    assert trainer.progress_bar_metrics.keys() == {"train/loss", "valid/loss"}
+
+
+class Places(lightning.Callback):
+    """Where in the training data every step is, and the rows that it takes."""
+
+    def __init__(self):
+        self.seen, self.rows = [], []
+
+    def on_train_batch_start(self, trainer, module, batch, batch_idx):
+        self.seen.append((batch.place["epoch"], batch.place["position"]))
+        self.rows.append([row for part in batch.micro_batches for row in part.batch.origin.rows.tolist()])
+
+
+def test_epochs_that_the_trainer_cuts_short_begin_with_rows_of_their_own(parts):
+    module, data = parts("schedule=cosine")
+    places = Places()
+    trainer = quiet(max_epochs=3, limit_train_batches=2, callbacks=[places])
+    trainer.fit(module, data)
+    assert places.seen == [(epoch, batch) for epoch in range(3) for batch in (1, 2)]
+    assert module.steps == module.progress.step == 6
+
+
+def test_batches_to_overfit_are_the_same_in_every_epoch(parts):
+    module, data = parts()
+    places = Places()
+    quiet(max_epochs=4, overfit_batches=1, callbacks=[places]).fit(module, data)
+    assert len(places.rows) == 4
+    assert len({tuple(rows) for rows in places.rows}) == 1
+
+
+def test_a_share_of_a_split_can_be_evaluated(parts):
+    module, data = parts("data.valid_size=40", "training.samples=0")
+    trainer = quiet(max_epochs=1, limit_val_batches=0.5)
+    trainer.fit(module, data)
+    assert trainer.num_val_batches == [3], "of one batch of 4 decoded rows and 5 of 8 at most"
+
+
+def test_a_module_that_is_fitted_again_goes_on(parts):
+    module, data = parts()
+    places = Places()
+    trainer = quiet(max_epochs=1, callbacks=[places])
+    trainer.fit(module, data)
+    trainer.fit_loop.max_epochs = 2
+    trainer.fit(module, data)
+    assert module.steps == module.progress.step == len(places.seen)
+    whole = Places()
+    quiet(max_epochs=2, callbacks=[whole]).fit(*parts())
+    assert places.seen == whole.seen
+    assert places.rows == whole.rows
 
 
 def test_data_without_a_validation_split_is_trained_on_without_a_warning(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.views.tables import GAP, Column, text_table
+from composer.views.tables import GAP, Column, cut_text, text_table
 
 WORDS = st.text(st.sampled_from("abcxyz日本é[]/"), min_size=1, max_size=12)
 CELLS = st.lists(WORDS, max_size=6).map(" ".join)
@@ -89,3 +89,9 @@ def test_without_a_terminal_a_table_has_80_columns(monkeypatch, capsys):
 def test_columns_of_the_environment_are_the_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "33")
     assert max(map(len, text_table(["cell"], [["word " * 100]]).split("\n"))) <= 33
+
+
+@given(st.text(max_size=12), st.integers(1, 10))
+def test_a_text_that_is_cut_says_so(text, count):
+    cut = cut_text(text, count)
+    assert cut == text if len(text) <= count else len(cut) == count and cut.endswith("…") and text.startswith(cut[:-1])

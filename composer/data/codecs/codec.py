@@ -107,6 +107,10 @@ class TokenCodec(Codec):
     tokens: tuple[str, ...]
     counts: tuple[int, ...] = ()  # of every token in the training split; empty without word dropout
 
+    @abstractmethod
+    def spelled(self, value: Any) -> str:
+        """The text that ``show`` gives for the tokens of a value, if every word is in the vocabulary."""
+
     def count(self, values: Reread) -> None:
         """Compute the statistics of the tokens in these values."""
         self.statistics = TokenStatistics.of(len(self.tokens), self.encoded(values(COUNTED)))

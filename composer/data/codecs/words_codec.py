@@ -19,7 +19,7 @@ class WordsCodec(TokenCodec):
 
     specials: tokens that are never the id of a known word. With <unk> among them, unknown words are encoded as <unk>;
         without any special token, an unknown word is an error
-    shapes: whether an unknown word is encoded as the token of its shape, where there is one (shapes.py)
+    shapes: whether an unknown word is encoded as the token of its shape, where there is one (word_shapes.py)
     unknown: the strength of word dropout (word_dropout.py); 0: no word dropout
     column: the column of the words or tags, for messages
     separator: stands between the words of a text; None: white space

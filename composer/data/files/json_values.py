@@ -27,28 +27,22 @@ def records(lines: Iterable[Line], path: Path, bad: BadRows, kind: type[dict[str
     kind: of every record
     spread: whether the file is an array, or a record may take several lines; otherwise each takes one line
     """
-    count = 0
-    for number, value in over_lines(lines, path) if spread else _one_a_line(lines, path, bad):
-        try:
-            yield number, _checked(value, kind, path, number)
-            count += 1
-        except BadRow as error:
-            bad.met(error)
-    if not count and not bad.reasons:
-        raise UserError(f"{path}: holds no record. {EXPECTED}.")
 
-
-def _one_a_line(lines: Iterable[Line], path: Path, bad: BadRows) -> Iterator[Record]:
-    def read(line: Line) -> Record:
+    def decoded(line: Line) -> Record:
         try:
             return line.number, json.loads(line.text)
         except json.JSONDecodeError as error:
-            message = (
-                f"{path}:{line.number}: is not JSON: {error.msg}, at column {error.colno}. Write one object a line."
-            )
-            raise BadRow(message) from error
+            found = f"{path}:{line.number}: is not JSON: {error.msg}, at column {error.colno}"
+            raise BadRow(f"{found}. Write one object a line.") from error
 
-    return bad.each((line for line in lines if line.text.strip()), read)
+    one_a_line = (line for line in lines if line.text.strip())
+    every = over_lines(lines, path) if spread else bad.each(one_a_line, decoded)
+    some = False
+    for record in bad.each(every, lambda record: _checked(*record, kind, path)):
+        some = True
+        yield record
+    if not some and not bad.reasons:
+        raise UserError(f"{path}: holds no record. {EXPECTED}.")
 
 
 def over_lines(lines: Iterable[Line], path: Path) -> Iterator[Record]:
@@ -87,10 +81,10 @@ def over_lines(lines: Iterable[Line], path: Path) -> Iterator[Record]:
         raise BadRow(f"{path}:{line_number}: is not JSON: {problem.msg}, at column {problem.colno}. Mend the file.")
 
 
-def _checked(value: Any, kind: type[Any], path: Path, number: int) -> Any:
+def _checked(number: int, value: Any, kind: type[Any], path: Path) -> Record:
     """A record of the kind, or an error."""
     if kind is list and isinstance(value, list):
-        return value
+        return number, value
     if kind is not dict or not isinstance(value, dict) or not value:
         expected = "a list of cells, as the others are" if kind is list else "an object with names"
         found = json.dumps(value, ensure_ascii=False)
@@ -100,4 +94,4 @@ def _checked(value: Any, kind: type[Any], path: Path, number: int) -> Any:
     if nested and all(isinstance(item, list | dict) for item in value.values()):
         message = f"{path}:{number}: is one object, which holds records in '{nested[0]}'. Write these as a file"
         raise BadRow(f"{message}: jq -c '.{nested[0]}[]' {path.name} > records.jsonl")
-    return value
+    return number, value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
 from composer.data.series.gaps import Fill, Stretches
-from composer.data.series.segments import Part, divide_all, within
+from composer.data.series.segments import Pieces, divide_all, pieces_of
 from composer.data.series.series_files import SeriesFiles, TimeColumns
 from composer.data.series.series_rows import CHUNK
 from composer.data.series.times import DAY
@@ -61,10 +62,9 @@ class Series(Source):
         normalise: bool = True,
     ) -> None:
         self.reading, self.parts = files, Splits(files)
-        given = self.parts.shares
-        self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
-        given |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
-        self.shares = {split: share for split, share in given.items() if not isinstance(share, str)}
+        shares = self.parts.shares
+        self.ranges = {split: DateRange(split, str(share)) for split, share in shares.items() if is_range(share)}
+        shares |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
         self.files = SeriesFiles(files, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
@@ -132,21 +132,27 @@ class Series(Source):
             self.__dict__.pop(name, None)
 
     @cached_property
-    def _divided(self) -> list[tuple[Stretches, list[Part]]]:
-        """The steps of every file, with its parts: a file of ``path`` is divided, any other belongs to one split."""
+    def _divided(self) -> tuple[Stretches, dict[Split, Pieces]]:
+        """The steps of all files, and the pieces of every split.
+
+        A file of ``path`` is divided, any other belongs to one split.
+        """
         files = self.parts.files
         self.files.look_up_time(files["train"][0])
         self._check_dates()
-        splits = [split for split in SPLITS for _ in files[split]]
-        read = [self.files.read(path) for split in SPLITS for path in files[split]]
-        found = list(zip(splits, self.files.stretches(read, self.fill, self.length), strict=True))
+        paths = [path for split in SPLITS for path in files[split]]
+        steps = self.files.stretches([self.files.read(path) for path in paths], self.fill, self.length)
         self._read_as = self.files.state()
         if self.parts.whole:
-            return [(steps, [Part("test", 0, len(steps.times))]) for _, steps in found]
-        given = [steps for split, steps in found if split == "train"]
-        divided = divide_all(given, self.shares, self.ranges, self.files.form)
-        others = [(steps, [Part(split, 0, len(steps.times))]) for split, steps in found if split != "train"]
-        return divided + others
+            if not self.targets:
+                self._remark_ends(paths, steps)
+            return steps, pieces_of(torch.full_like(steps.times, SPLITS.index("test")), steps, self.length)
+        times = steps.times.tensor_split(steps.ends_of_files[:-1])
+        others = [SPLITS.index(split) for split in ("valid", "test") for _ in files[split]]
+        count = len(paths) - len(others)
+        numbers = divide_all(times[:count], self.parts.shares, self.ranges, self.files.form)
+        numbers += [torch.full_like(own, number) for own, number in zip(times[count:], others, strict=True)]
+        return steps, pieces_of(torch.cat(numbers), steps, self.length)
 
     @cached_property
     def codec(self) -> NumberCodec:
@@ -158,29 +164,21 @@ class Series(Source):
     def _learned_from(self) -> Iterator[Tensor]:
         for source in self.together or (self,):
             assert isinstance(source, Series), "a mixture has sources of one family"
-            for steps, parts in source._divided:
-                for part in (part for part in parts if part.split == "train"):
-                    for start, end in zip(*within(part, steps, source.length), strict=True):
-                        yield from steps.values[start:end].split(CHUNK)
+            steps, pieces = source._divided
+            for start, end in zip(*pieces["train"], strict=True):
+                yield from steps.values[start:end].split(CHUNK)
 
     # Windows
 
     @cached_property
-    def _windows(self) -> dict[Split, list[tuple[Stretches, Windows]]]:
+    def _windows(self) -> dict[Split, Windows]:
         with read_late():
-            divided = self._divided
-        found: dict[Split, list[tuple[Stretches, Windows]]] = {split: [] for split in SPLITS}
-        longest = 0
+            steps, pieces = self._divided
+        found = {split: self.shape.cut(steps, *pieces[split]) for split in SPLITS}
         first: Split = "test" if self.parts.whole else "train"
-        for steps, parts in divided:
-            for part in parts:
-                starts, ends = within(part, steps, self.length)
-                longest = max(longest, int((ends - starts).max()) if part.split == first and len(starts) else 0)
-                found[part.split].append((steps, self.shape.cut(steps, starts, ends)))
-            if self.parts.whole and not self.targets:
-                self._remark_end(steps)
-        if not any(len(windows) for _, windows in found[first]):
-            raise UserError(self._too_short(longest, first))
+        if not len(found[first]):
+            lengths = pieces[first].ends - pieces[first].starts
+            raise UserError(self._too_short(int(lengths.max()) if len(lengths) else 0, first))
         return found
 
     def _too_short(self, longest: int, first: Split) -> str:
@@ -191,16 +189,18 @@ class Series(Source):
             return f"{said}{self.files.steps_in_words} without a gap between. Take smaller ones. {self.files.gaps}"
         return f"{said}. Take smaller ones."
 
-    def _remark_end(self, steps: Stretches) -> None:
+    def _remark_ends(self, paths: Sequence[Path], steps: Stretches) -> None:
         """Say that there is no forecast after the end of a file, where its last stretch is too short."""
-        count = int(steps.ends[-1] - steps.starts[-1]) if len(steps.starts) else 0
-        if 0 < count < self.length and len(steps.starts) > 1:
+        stretches = torch.searchsorted(steps.starts, steps.ends_of_files).tolist()  # those before the end of each file
+        for path, before, after in zip(paths, [0, *stretches], stretches, strict=False):
+            if after - before < 2 or (count := int(steps.ends[after - 1] - steps.starts[after - 1])) >= self.length:
+                continue
             said = f"after its last gap there are {count} steps, and the model reads {self.length}"
             more = " data.fill=previous fills gaps." if self.fill is None else ""
-            self.files.remark(f"{steps.file}: {said}: there is no forecast from the end of the file.{more}")
+            self.files.remark(f"{path}: {said}: there is no forecast from the end of the file.{more}")
 
     def size(self, split: Split) -> int:
-        return sum(len(windows) for _, windows in self._windows[split])
+        return len(self._windows[split])
 
     def overlap(self, split: Split) -> int:
         return -(-self.shape.span // self.stride)
@@ -208,42 +208,30 @@ class Series(Source):
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
 
-    def _places(self, split: Split, rows: RowNumbers) -> Iterator[tuple[Tensor, Stretches, Tensor]]:
-        """For every file with some of these rows, which of them, (B,), its steps, and the first step of each window."""
-        index = torch.as_tensor(rows, dtype=torch.long)
-        first = 0
-        for steps, windows in self._windows[split]:
-            here = (index >= first) & (index < first + len(windows))
-            if bool(here.any()):
-                yield here, steps, windows.starts(index[here] - first)[0]
-            first += len(windows)
+    def _places(self, split: Split, rows: RowNumbers) -> tuple[Stretches, Tensor]:
+        """The steps of all files, and the first step of each of these windows, (B,)."""
+        return self._divided[0], self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[0]
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        values = torch.empty(len(rows), self.shape.span, len(self.names))
-        further = torch.empty(len(rows), self.length, len(self.further))
-        for here, steps, places in self._places(split, rows):
-            values[here] = self.shape.values(steps, places)
-            further[here] = self.shape.further(steps, places, self.calendar, mask=self.fill == "mask")
-        values.sub_(self.codec.mean).div_(self.codec.deviation)
+        steps, places = self._places(split, rows)
+        values = self.shape.values(steps, places).sub_(self.codec.mean).div_(self.codec.deviation)
+        further = self.shape.further(steps, places, self.calendar, mask=self.fill == "mask")
         source = values[:, : self.length]
         given: dict[str, Signal] = {"source": Seq(torch.cat([source, further], -1) if self.further else source)}
         return given | ({"target": Seq(values[:, self.length :, self.ahead])} if self.targets else {})
 
     def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        if not self.targets or all(steps.measured is None for steps, _ in self._windows[split]):
+        steps, places = self._places(split, rows)
+        if not self.targets or steps.measured is None:
             return {}
-        weights = torch.empty(len(rows), self.horizon)
-        for here, steps, places in self._places(split, rows):
-            weights[here] = self.shape.weights(steps, places)
-        return {"target": weights}
+        return {"target": self.shape.weights(steps.measured, places)}
 
     def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
         form, step = self.files.form, self.files.step
         if form is None or step is None or field != "target":
             return None
-        last = torch.empty(len(rows), dtype=torch.long)
-        for here, held, places in self._places(split, rows):
-            last[here] = held.times[places + self.length - 1]
+        known, places = self._places(split, rows)
+        last = known.times[places + self.length - 1]
         count = torch.arange(1, steps + 1).expand(len(rows), steps)
         found = step.later(last[:, None].expand_as(count).contiguous(), count)
         clock = form.dates and bool((found % DAY != 0).any() or (step.kind == "duration" and step.size % DAY))

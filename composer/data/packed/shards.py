@@ -66,14 +66,14 @@ class ShardEncoder:
         workers = 1 if len(first) < 2 else self.workers  # processes would take longer for a short text
         packer = Packer(self.dtype, into=into)
         for _, ids in in_order(lambda shard: self._encoded(shard, file_of(shard)), begun(), workers):
-            packer.add_joined(ids, numpy.zeros(0, dtype=numpy.int64))
+            packer.add_joined(numpy.load(ids) if isinstance(ids, Path) else ids, numpy.zeros(0, dtype=numpy.int64))
         flat = packer.finish(tail).flat
         return PackedRows(flat, torch.tensor([0, len(flat) - tail]))
 
-    def _encoded(self, shard: Shard, file: Path | None) -> Array:
-        """The tokens of a shard, in a worker: from its file, or else encoded and written there."""
+    def _encoded(self, shard: Shard, file: Path | None) -> Array | Path:
+        """The tokens of a shard, in a worker, or its file, if it has one: pipes between processes are slow."""
         if file is not None and file.is_file():
-            return numpy.load(file)
+            return file
         stop = torch.tensor([self.tokeniser.stop])
         parts = [stop if piece is None else self.tokeniser.encode_one(piece) for piece in shard.pieces]
         ids = torch.cat([part.to(self.dtype) for part in parts]).numpy()
@@ -83,6 +83,7 @@ class ShardEncoder:
                     numpy.save(opened, ids)
             except OSError as error:
                 raise CannotKeep(error.strerror or str(error)) from error
+            return file
         return ids
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid
-from composer.data.series.times import UNITS
+from composer.data.series.times import UNITS, time_of
 
 #: An end of a range: a year, month, day, hour, minute or second.
 END = re.compile(r"\d{4}(-\d\d?(-\d\d?([T ]\d\d?(:\d\d(:\d\d)?)?)?)?)?")
@@ -66,12 +66,14 @@ def _unit(text: str) -> tuple[int, int] | None:
     """The first time of a year, month, day, hour, minute or second, and the first time after it."""
     if END.fullmatch(text) is None:
         return None
+    parts = [int(part) for part in re.findall(r"\d+", text)]
     try:
-        first = numpy.datetime64(re.sub(r"(?<!\d)\d(?!\d)", r"0\g<0>", text))  # 2018-1 as 2018-01
-    except ValueError:  # there is no such date
+        first = time_of(parts)
+    except (ValueError, OverflowError):  # there is no such date
         return None
-    begin, end = (time.astype("datetime64[us]").astype("int64") for time in (first, first + 1))
-    return int(begin), int(end)
+    unit = "YMDhms"[len(parts) - 1]
+    after = numpy.datetime64(first, "us").astype(f"datetime64[{unit}]") + 1
+    return first, int(after.astype("datetime64[us]").astype("int64"))
 
 
 def _number(text: str) -> tuple[int, int] | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy
 import torch
@@ -23,18 +22,23 @@ from composer.data.series.times import TimeForm
 Fill = Literal["linear", "previous", "mask"]
 
 
+#: In the place of a number of steps, between the last row of a file and the first row of the next.
+NEXT_FILE = -1
+
+
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The steps of a file.
+    """The steps of files, one file after the other.
 
+    ends_of_files: (files,), the step after the last one of every file
     times: (n,)
     values: (n, D); where steps were filled, with the last value that was measured
     starts, ends: (k,) each, the first step of every stretch and the step after its last one
-    measured: (n, D), False where a value was filled; None where none was
-    between: (n, D), the values with linear interpolation; None where nothing was interpolated
+    measured: (n, D), False where a value was filled; None where none can be
+    between: (n, D), the values with linear interpolation; None where nothing is interpolated
     """
 
-    file: Path
+    ends_of_files: Tensor
     times: Tensor
     values: Tensor
     starts: Tensor
@@ -43,24 +47,24 @@ class Stretches:
     between: Tensor | None = None
 
 
-def stretches_of(rows: SeriesRows, step: Step | None, fill: Fill | None, length: int) -> Stretches:
-    """The stretches of a file's rows, with gaps filled that are shorter than ``length`` steps."""
-    hops = _hops(rows, step)
-    lacking = rows.values.isnan().any(1)
-    if fill is None or (bool((hops == 1).all()) and not bool(lacking.any())):
-        starts, ends = _runs(~lacking, hops == 1)
-        return Stretches(rows.file, rows.times, rows.values, starts, ends)
-    assert step is not None or not len(hops), "rows that follow each other have a step"
-    times, values, linked = _on_grid(rows, hops, step, length)
+def hops_of(rows: SeriesRows, step: Step | None) -> Tensor:
+    """(n - 1,), the number of steps from each row to the next; 0 where it is no whole number."""
+    hops = step.between(rows.times) if step is not None else rows.times.diff()
+    inside = (rows.ends > 0) & (rows.ends < len(rows.times))
+    hops[rows.ends[inside] - 1] = NEXT_FILE
+    return hops
+
+
+def stretches_of(rows: SeriesRows, hops: Tensor, step: Step | None, fill: Fill | None, length: int) -> Stretches:
+    """The stretches of rows, with gaps filled that are shorter than ``length`` steps."""
+    if fill is None or not len(rows.times):
+        starts, ends = _runs(~rows.values.isnan().any(1), hops == 1)
+        return Stretches(rows.ends, rows.times, rows.values, starts, ends)
+    times, values, linked, ends_of_files = _on_grid(rows, hops, step, length)
     starts, ends = _runs(_kept(values.isnan().any(1), linked, length), linked)
     measured = ~values.isnan()
     between = _interpolated(values, measured, starts, ends) if fill == "linear" else None
-    return Stretches(rows.file, times, _held(values, measured), starts, ends, measured, between)
-
-
-def _hops(rows: SeriesRows, step: Step | None) -> Tensor:
-    """(n - 1,), the number of steps from each row to the next; 0 where it is no whole number."""
-    return step.between(rows.times) if step is not None else rows.times.diff()
+    return Stretches(ends_of_files, times, _held(values, measured), starts, ends, measured, between)
 
 
 def _runs(kept: Tensor, linked: Tensor) -> tuple[Tensor, Tensor]:
@@ -74,8 +78,11 @@ def _runs(kept: Tensor, linked: Tensor) -> tuple[Tensor, Tensor]:
     return starts, ends
 
 
-def _on_grid(rows: SeriesRows, hops: Tensor, step: Step | None, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Times and values with a step for each time in a short gap, NaN so far, and whether each follows another."""
+def _on_grid(
+    rows: SeriesRows, hops: Tensor, step: Step | None, length: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Times and values with a step for each time in a short gap, NaN so far, whether each follows another, and the
+    ends of the files."""
     inside = (hops >= 1) & (hops <= length)
     places = torch.cat([torch.zeros(1, dtype=torch.long), torch.where(inside, hops, 1).cumsum(0)])
     count = int(places[-1]) + 1
@@ -87,7 +94,7 @@ def _on_grid(rows: SeriesRows, hops: Tensor, step: Step | None, length: int) -> 
         times = torch.where(away > 0, step.later(times, away), times)
     linked = torch.ones(count - 1, dtype=torch.bool)
     linked[places[1:][~inside] - 1] = False
-    return times, values, linked
+    return times, values, linked, torch.cat([places, torch.tensor([count])])[rows.ends]
 
 
 def _kept(lacking: Tensor, linked: Tensor, length: int) -> Tensor:
@@ -121,40 +128,18 @@ def _interpolated(values: Tensor, measured: Tensor, starts: Tensor, ends: Tensor
     return found
 
 
-class Gap(NamedTuple):
-    """row: the row after it
-    apart: the time from the row before it to that row
-    hops: the steps between them; 0 where that is no whole number
-    """
-
-    rows: SeriesRows
-    row: int
-    apart: int
-    hops: int
-
-    @property
-    def place(self) -> str:
-        return self.rows.place(self.row)
-
-
-def _gaps(rows: SeriesRows, step: Step | None) -> list[Gap]:
-    hops = _hops(rows, step)
-    places = (hops != 1).nonzero()[:, 0]
-    found = zip((places + 1).tolist(), rows.times.diff()[places].tolist(), hops[places].tolist(), strict=True)
-    return [Gap(rows, *gap) for gap in found]
-
-
 def gaps_in_words(
-    files: Sequence[SeriesRows], channels: Sequence[str], step: Step | None, form: TimeForm | None,
+    rows: SeriesRows, hops: Tensor, channels: Sequence[str], step: Step | None, form: TimeForm | None,
     fill: Fill | None, length: int,
 ) -> str | None:  # fmt: skip
     """How many gaps there are, the first, the largest, and what is done about them; None without any."""
     said = []
-    if gaps := [gap for rows in files for gap in _gaps(rows, step)]:
-        said.append(_places(gaps, step, form))
-    missing = [rows.values.isnan() for rows in files]
-    if lacking := sum(int(holes.any(1).sum()) for holes in missing):
-        counts = zip(channels, torch.cat(missing).sum(0).tolist(), strict=True)
+    before = ((hops != 1) & (hops != NEXT_FILE)).nonzero()[:, 0]  # the rows before the gaps
+    if len(before):
+        said.append(_places(rows, before, int((hops == 0).sum()), step, form))
+    holes = rows.values.isnan()
+    if lacking := int(holes.any(1).sum()):
+        counts = zip(channels, holes.sum(0).tolist(), strict=True)
         by_channel = ", ".join(f"{name} {count:,}" for name, count in counts if count)
         said.append(f"{counted(lacking, 'row')} without a value ({by_channel})")
     if not said:
@@ -165,16 +150,21 @@ def gaps_in_words(
     return f"{' and '.join(said)}: {done}."
 
 
-def _places(gaps: Sequence[Gap], step: Step | None, form: TimeForm | None) -> str:
-    first, widest = gaps[0], max(gaps, key=lambda gap: gap.apart)
+def _places(rows: SeriesRows, before: Tensor, uneven: int, step: Step | None, form: TimeForm | None) -> str:
+    gaps = counted(len(before), "gap")
     if form is None:
-        return f"{counted(len(gaps), 'gap')} where rows were left out (the first before {first.place})"
-    places = f"the first before {first.place}, {duration(first.apart, dates=form.dates)}"
-    if widest is not first:
-        places += f"; the largest before {widest.place}, {duration(widest.apart, dates=form.dates)}"
-    if uneven := sum(gap.hops == 0 for gap in gaps):
+        return f"{gaps} where rows were left out (the first before {rows.place(int(before[0]) + 1)})"
+    apart = rows.times.diff()[before]
+    first, widest = (
+        f"{rows.place(int(before[gap]) + 1)}, {duration(int(apart[gap]), dates=form.dates)}"
+        for gap in (0, int(apart.argmax()))
+    )
+    places = f"the first before {first}"
+    if widest != first:
+        places += f"; the largest before {widest}"
+    if uneven:
         places += f"; {uneven:,} of them no whole number of steps"
-    return f"{counted(len(gaps), 'gap')} between steps of {step_in_words(step, form)} ({places})"
+    return f"{gaps} between steps of {step_in_words(step, form)} ({places})"
 
 
 def step_in_words(step: Step | None, form: TimeForm) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 from composer.core.problems import Invalid, UserError, listed
 from composer.data.files.bad_rows import BadRows
-from composer.data.series.gaps import Fill, Stretches, gaps_in_words, step_in_words, stretches_of
+from composer.data.series.gaps import Fill, Stretches, gaps_in_words, hops_of, step_in_words, stretches_of
 from composer.data.series.series_columns import LookedAt, find_channels, find_time, named_time
-from composer.data.series.series_rows import SeriesRows, in_order, read_rows
+from composer.data.series.series_rows import SeriesRows, in_order, joined, read_rows
 from composer.data.series.steps import Step, find_step
 from composer.data.series.times import TimeForm
 from composer.data.tables.reading import Reading
@@ -142,15 +142,17 @@ class SeriesFiles:
         self.remark(remark)
         return rows
 
-    def stretches(self, files: list[SeriesRows], fill: Fill | None, length: int) -> list[Stretches]:
-        """The stretches of all files without a gap, in steps that are found in them unless they are known."""
+    def stretches(self, files: list[SeriesRows], fill: Fill | None, length: int) -> Stretches:
+        """The stretches of files without a gap, in steps that are found in them unless they are known."""
         if self.form is None:
             self.step = ROW
         elif self.step is None:
             self.step = find_step((rows.times for rows in files), dates=self.form.dates)
-        self.gaps = gaps_in_words(files, self.names, self.step, self.form, fill, length)
+        rows = joined(files)
+        hops = hops_of(rows, self.step)
+        self.gaps = gaps_in_words(rows, hops, self.names, self.step, self.form, fill, length)
         self.remark(self.gaps)
-        return [stretches_of(rows, self.step, fill, length) for rows in files]
+        return stretches_of(rows, hops, self.step, fill, length)
 
     @property
     def steps_in_words(self) -> str:

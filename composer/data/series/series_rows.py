@@ -1,10 +1,10 @@
-"""The rows of a file in the order of their times, packed as numbers. A missing value is NaN."""
+"""The rows of files in the order of their times, packed as numbers. A missing value is NaN."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,18 +23,29 @@ CHUNK = 5000
 
 
 class SeriesRows(NamedTuple):
-    """times: (n,), increasing; without a time column, the numbers of the rows, bad rows included
+    """The rows of files, one file after the other.
+
+    ends: (files,), the row after the last one of every file
+    times: (n,), increasing in a file; without a time column, the numbers of the rows, bad rows included
     values: (n, D), float32
     lines: (n,), the lines of the file
     """
 
-    file: Path
+    files: list[Path]
+    ends: Tensor
     times: Tensor
     values: Tensor
     lines: Tensor
 
     def place(self, row: int) -> str:
-        return f"{self.file}:{int(self.lines[row])}"
+        return f"{self.files[int(torch.searchsorted(self.ends, row, right=True))]}:{int(self.lines[row])}"
+
+
+def joined(each: Iterable[SeriesRows]) -> SeriesRows:
+    """The rows of all files, of which each was read alone."""
+    files, ends, times, values, lines = zip(*each, strict=True)
+    every = list(chain.from_iterable(files))
+    return SeriesRows(every, torch.cat(ends).cumsum(0), torch.cat(times), torch.cat(values), torch.cat(lines))
 
 
 def read_rows(
@@ -59,7 +70,8 @@ def read_rows(
         values.add([torch.tensor(each_numbers, dtype=torch.float32)])
         times.add([each_time])
         lines.add([each_line])
-    return SeriesRows(file, times.finish().values, values.finish().values, lines.finish().values)
+    found = times.finish().values
+    return SeriesRows([file], torch.tensor([len(found)]), found, values.finish().values, lines.finish().values)
 
 
 def _number(record: TableRow, name: str) -> float:
@@ -100,7 +112,9 @@ def in_order(rows: SeriesRows, form: TimeForm, *, sort: bool) -> tuple[SeriesRow
     times = rows.times[order]
     order = order[torch.cat([torch.ones(1, dtype=torch.bool), times.diff() > 0])]
     twice = len(times) - len(order)
-    remark = f"{rows.file}: its rows were sorted by their times" + (
+    remark = f"{rows.files[0]}: its rows were sorted by their times" + (
         f", and {counted(twice, 'row')} with the time of another left out" if twice else ""
     )
-    return SeriesRows(rows.file, rows.times[order], rows.values[order], rows.lines[order]), f"{remark} (data.sort)."
+    ends = torch.tensor([len(order)])
+    ordered = SeriesRows(rows.files, ends, rows.times[order], rows.values[order], rows.lines[order])
+    return ordered, f"{remark} (data.sort)."

@@ -3,7 +3,6 @@ length: monthly data and data of working days have no gaps because of that."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -101,31 +100,28 @@ def find_step(series: Iterable[Tensor], *, dates: bool) -> Step | None:
 
     dates: whether times are dates, which have months and weekdays
     """
-    durations: Counter[int] = Counter()
-    months: Counter[int] = Counter()
-    weekdays = 0
-    for times in series:
-        apart = times.diff()
-        durations.update(apart[apart > 0].tolist())
-        if dates:
-            months.update(_months(times).diff().tolist())
-            weekdays += int((Step("weekdays").between(times) == 1).sum())
-    if not durations:
+    held = list(series)
+    apart = torch.cat([times.diff() for times in held])
+    apart = apart[apart > 0]
+    if not len(apart):
         return None
-    size, often = _commonest(durations)
-    found = Step("duration", size)
+    size, often = _commonest(apart)
     if dates and size >= 28 * DAY:
-        month, as_often = _commonest(months)
-        if month > 0 and as_often >= often:
-            found = Step("months", month)
-    if dates and size == DAY and weekdays > often:
-        found = Step("weekdays")
-    return found
+        months, as_often = _commonest(torch.cat([_months(times).diff() for times in held]))
+        if months > 0 and as_often >= often:
+            return Step("months", months)
+    if dates and size == DAY:
+        weekdays = Step("weekdays")
+        if sum(int((weekdays.between(times) == 1).sum()) for times in held) > often:
+            return weekdays
+    return Step("duration", size)
 
 
-def _commonest(counts: Counter[int]) -> tuple[int, int]:
+def _commonest(values: Tensor) -> tuple[int, int]:
     """The commonest number, the smallest of equals, and how often it comes."""
-    return min(counts.items(), key=lambda item: (-item[1], item[0]))
+    found, counts = values.unique(return_counts=True)
+    place = int(counts.argmax())
+    return int(found[place]), int(counts[place])
 
 
 def regular_share(times: list[int]) -> float:

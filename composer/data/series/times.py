@@ -77,7 +77,7 @@ def _moment(part: Mapping[str, str | None]) -> int:
     day, minute, second = (
         int(part.get(name) or default) for name, default in (("day", 1), ("minute", 0), ("second", 0))
     )
-    whole = _time([int(year) + (2000 if len(year) == 2 else 0), month, day, hour, minute, second])
+    whole = time_of([int(year) + (2000 if len(year) == 2 else 0), month, day, hour, minute, second])
     return whole + int((part["fraction"] or "").ljust(6, "0")[:6]) - _offset(part["zone"])
 
 
@@ -100,7 +100,7 @@ def _offset(zone: str | None) -> int:
     return minutes * 60 * SECOND
 
 
-def _time(parts: Sequence[int]) -> int:
+def time_of(parts: Sequence[int]) -> int:
     """The microseconds of year, month, day, hour, minute and second; an error where there is no such time."""
     year, month, day, hour, minute, second = (*parts, *(0, 1, 1, 0, 0, 0)[len(parts) :])
     later = timedelta(days=1) if (hour, minute, second) == (24, 0, 0) else timedelta()
@@ -136,7 +136,7 @@ class TimeForm:
             if self.form == "number":
                 return round(numbers[0] * UNITS)
             if all(number.is_integer() for number in numbers) and 1000 <= numbers[0] <= 9999:
-                return _time([int(number) for number in numbers])
+                return time_of([int(number) for number in numbers])
         return None
 
     def show(self, time: int, *, clock: bool = True) -> str:

@@ -69,9 +69,7 @@ class WindowShape:
             parts.append(whole[..., None].float())
         return torch.cat(parts, -1)
 
-    def weights(self, steps: Stretches, places: Tensor) -> Tensor:
+    def weights(self, measured: Tensor, places: Tensor) -> Tensor:
         """(B, horizon), 1 where all channels to forecast were measured, else 0."""
         index = places[:, None] + self.length + torch.arange(self.horizon)
-        if steps.measured is None:
-            return torch.ones_like(index, dtype=torch.float32)
-        return steps.measured[index][..., self.ahead].all(-1).float()
+        return measured[index][..., self.ahead].all(-1).float()

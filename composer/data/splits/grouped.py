@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from composer.data.packed.kept_texts import TEXTS
+from composer.data.codecs.kept_texts import TEXTS
 from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN
 from composer.data.tables.table import TableRow
 

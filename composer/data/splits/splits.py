@@ -1,22 +1,18 @@
-"""The division of records into splits: by random shares of records or of groups, by files, or by a column."""
+"""The files of every split, and the random division of records, or of groups of them, by shares."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import compress, islice
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.problems import Invalid, listed
 from composer.data.file_keys import FileKeys, Share
 from composer.data.files.lines import find_files
 from composer.data.source import SPLITS, Split
-from composer.data.splits.stored_records import StoredRecords
-from composer.data.tables.table import TableRow
 
 #: Finds the files of a path; the key of the YAML that holds the path is for messages.
 FindFiles = Callable[[str | None, str], list[Path]]
@@ -27,9 +23,6 @@ WORDS: dict[str, Split] = {
     "test": "test", "testing": "test",
 }  # fmt: skip
 
-#: 1 for the index of the training split in SPLITS, 0 for any other.
-IN_TRAINING = bytes(number < len(SPLITS) and SPLITS[number] == "train" for number in range(256))
-
 #: The name under which a record holds its split.
 SPLIT_COLUMN = "split"
 
@@ -38,26 +31,22 @@ GROUP_COLUMN = "group"
 
 
 class Splits:
-    """The records of every split. The records of a share are drawn at random from the seed.
+    """The files of every split, and the shares of those that are drawn from the files of ``path``.
 
     given: the path, the shares, and the columns that name the split or the group of a record
-    read: the records of a file; None where only the files of the splits are wanted
     find: finds the files of a path, which stands under a key of the YAML
     whole: whether all records are in the test split
     """
 
-    def __init__(
-        self, given: FileKeys, read: Callable[[Path], Iterator[TableRow]] | None = None, find: FindFiles = find_files
-    ) -> None:
-        self.given, self.read, self.find, self.whole = given, read, find, False
+    def __init__(self, given: FileKeys, find: FindFiles = find_files) -> None:
+        self.given, self.find, self.whole = given, find, False
         self.shares: dict[Split, Share] = {"valid": given.valid, "test": given.test}
         check_shares(given.valid, given.test)
 
     def undivide(self) -> None:
         """Take the files of ``path`` with all records in the test split, whatever shares, files and columns say."""
         self.whole, self.shares = True, {"valid": 0.0, "test": 0.0}
-        for name in ("files", "_stored", "_drawn"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("files", None)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
@@ -70,54 +59,6 @@ class Splits:
         if not found["train"]:
             raise Invalid("valid", "takes every file, so none is left to train on.")
         return found
-
-    @cached_property
-    def _stored(self) -> StoredRecords:
-        """The records of all files, read once."""
-        assert self.read is not None
-        splits: tuple[Split, ...] = ("train",) if self.whole or self.given.split_column is not None else SPLITS
-        return StoredRecords((split, self.read(file)) for split in splits for file in self.files[split])
-
-    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
-        """All records by their splits, in the order of the files."""
-        drawn = iter(self._drawn)
-        for split, batch in self._stored.batches():
-            if split != "train":
-                yield split, batch
-                continue
-            codes = bytes(islice(drawn, len(batch)))
-            for code in sorted(set(codes)):
-                yield SPLITS[code], list(compress(batch, (other == code for other in codes)))
-
-    def column(self, name: str) -> Iterator[Any]:
-        """The values of a field in the training split."""
-        return compress(self._stored.column("train", name), self._drawn.translate(IN_TRAINING))
-
-    def forget(self) -> None:
-        """Release the records, which have been packed."""
-        self.__dict__.pop("_stored", None)
-
-    @cached_property
-    def _drawn(self) -> bytearray:
-        """For every record of the files of ``path``, the index of its split in SPLITS."""
-        if self.whole:
-            return bytearray([SPLITS.index("test")]) * self._stored.size("train")
-        if self.given.split_column is not None:
-            records = (record for _, batch in self._stored.batches() for record in batch)
-            return bytearray(SPLITS.index(_named_split(record)) for record in records)
-        if self.given.split_by is not None:
-            groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]
-            return draw_groups(groups, self.shares, self.given.seed)
-        return draw_rows(self._stored.size("train"), self.shares, self.given.seed)
-
-
-def _named_split(record: TableRow) -> Split:
-    word = str(record.values[SPLIT_COLUMN])
-    if word.lower() not in WORDS:
-        raise UserError(
-            f"{record.place}: the split '{word}' is none of train, valid and test.{did_you_mean(word, WORDS)}"
-        )
-    return WORDS[word.lower()]
 
 
 def check_shares(valid: Share, test: Share) -> None:

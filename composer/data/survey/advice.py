@@ -58,7 +58,7 @@ def _media(found: Survey) -> Advice:
 def _name_parts(found: Survey) -> dict[str, Any]:
     """The keys that keep the files of a group, such as a speaker, in one split; none where splits are files."""
     parts = found.parts
-    if parts is None or found.valid or not (parts.group or parts.told):
+    if parts is None or "valid" in found.others or not (parts.group or parts.told):
         return {}
     label = {} if parts.label is None else {"label": parts.label}
     group = {} if parts.group is None else {"split_by": parts.group}

@@ -133,11 +133,12 @@ def steadiness(numbers: Sequence[float]) -> float | None:
 
 def far_below(numbers: Sequence[float]) -> tuple[float, int] | None:
     """The smallest number and how often it comes, if it is further from the next one than the next from the largest."""
-    others = [number for number in numbers if number != min(numbers)]
+    least = min(numbers)
+    others = [number for number in numbers if number != least]
     often = len(numbers) - len(others)
-    if often < FAR or len(set(others)) < FAR or min(others) - min(numbers) <= max(others) - min(others):
+    if often < FAR or len(set(others)) < FAR or min(others) - least <= max(others) - min(others):
         return None
-    return min(numbers), often
+    return least, often
 
 
 def _empty(value: Any) -> bool:

@@ -15,6 +15,9 @@ from composer.data.splits.splits import WORDS
 #: A word of a file's name that tells its split: train, test2016, devset.
 TELLS = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})(?:set|data)?\d*")
 
+#: What the files of the splits are called.
+NAMES: dict[Split, str] = {"train": "training", "valid": "validation", "test": "test"}
+
 #: The number of a shard: train-00000-of-00004.parquet
 SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 
@@ -157,7 +160,7 @@ def _with_others(own: SplitName, groups: Mapping[SplitName, list[Path]]) -> Divi
             near.append((distance, name))
     for _, name in sorted(near):
         if name.split in found.others:
-            found.leave(groups[name], f"another {'validation' if name.split == 'valid' else 'test'} file")
+            found.leave(groups[name], f"another {NAMES[name.split]} file")
         else:
             found.others[name.split] = groups[name]
     return found

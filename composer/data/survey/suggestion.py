@@ -5,13 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from composer.core.storage.example_files import is_example
-from composer.data.source import Split
+from composer.data.source import SPLITS
 from composer.data.survey.split_choice import as_path
 from composer.data.survey.surveying import Survey
 from composer.data.tables.table import Column
@@ -68,9 +67,8 @@ class Advice:
 def file_keys(found: Survey, preset: str, **keys: Any) -> dict[str, Any]:
     """The keys that name files and say what the files themselves leave open."""
     data: dict[str, Any] = {"type": preset, "path": found.path if is_example(found.path) else _path(found), **keys}
-    sides: tuple[tuple[Split, list[Path]], ...] = (("valid", found.valid), ("test", found.test))
-    data |= {split: str(found.folders.get(split) or as_path(files)) for split, files in sides if files}
-    return data
+    others = [split for split in SPLITS if split in found.others]
+    return data | {split: str(found.folders.get(split) or as_path(found.others[split])) for split in others}
 
 
 def _path(found: Survey) -> str:
@@ -79,7 +77,7 @@ def _path(found: Survey) -> str:
         return str(found.folders["train"])
     if len(found.files) == 1:
         return str(found.first)
-    return as_path(found.files) if found.valid or found.test else found.path
+    return as_path(found.files) if found.others else found.path
 
 
 def _override(value: Any) -> str:

@@ -18,6 +18,7 @@ from composer.data.source import Split
 from composer.data.survey import split_choice
 from composer.data.survey.column_survey import ColumnSummary, summarise
 from composer.data.survey.name_parts import NameParts, name_parts
+from composer.data.survey.split_choice import NAMES
 from composer.data.tables.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Reader, Table, TableRow
@@ -58,7 +59,7 @@ class Survey:
     kind: table; parallel (two files, line by line); tagged (a line for each word); classes (a text file for each
         class); text (running text); recordings or pictures (a file for each); word_vectors (of word2vec or GloVe)
     files: the files of the path, without those of other splits
-    valid, test: files of other splits
+    others: files of the other splits
     folders: the folder of every split, where a split is a folder
     partner: the file whose lines go with those of the first, of parallel files
     parts: of the names of recordings and pictures
@@ -72,8 +73,7 @@ class Survey:
     kind: Kind
     files: list[Path]
     reading: Reading
-    valid: list[Path] = field(default_factory=list)
-    test: list[Path] = field(default_factory=list)
+    others: dict[Split, list[Path]] = field(default_factory=dict)
     folders: Mapping[Split, Path] = field(default_factory=dict)
     partner: Path | None = None
     parts: NameParts | None = None
@@ -102,12 +102,13 @@ def survey(path: str) -> Survey:
     if divided is None and not {file.suffix.lower() for file in files} <= {*SOUNDS, *PICTURES}:
         divided = split_choice.divided(files)
     if divided is not None:
-        found.files, found.folders = divided.train, divided.folders
-        found.valid, found.test = (divided.others.get(split, []) for split in ("valid", "test"))
+        found.files, found.others, found.folders = divided.train, divided.others, divided.folders
         left = {reason: listed([file.name for file in files]) for reason, files in divided.left.items()}
         found.notes += [f"not taken: {names} ({reason})." for reason, names in left.items()]
     found.kind = _kind(found)
     columns = {str(column): column for column in _columns(found, found.first)}
+    if not columns:
+        raise UserError(f"{found.first}: holds no row. Give a file with at least one.")
     reader = _reader(found, columns)
     _read(found, columns, reader)
     _check_splits(found, columns, reader)
@@ -189,9 +190,9 @@ def _columns(found: Survey, file: Path) -> list[Column]:
             assert found.partner is not None
             return [bare(side).suffix[1:] for side in (found.first, found.partner)]
         case "tagged":
-            words = (line.text for line in found.reading.lines(file) if _is_word(line.text))
-            first = next(words, "").split("\t" if kind_of(file) == "conllu" else None)
-            return list(range(1, len(first) + 1))
+            between = "\t" if kind_of(file) == "conllu" else None
+            words = (line.text.split(between) for line in found.reading.lines(file) if _is_word(line.text))
+            return list(range(1, len(next(words, [])) + 1))
         case "recordings" | "pictures":
             return ["file", "folder", "name"]
         case "classes":
@@ -232,7 +233,7 @@ def _read(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
         rows = {tuple(str(row[name]) for name in columns) for row in table}
         if copies := len(table) - len(rows):
             found.notes.append(f"{copies:,} rows are copies of others: a random split may put them on both sides.")
-        for file in found.valid[:1]:
+        for file in found.others.get("valid", [])[:1]:
             held_out = (record.values for record in islice(reader.read(file), ROWS))
             if both := len(rows & {tuple(str(row[name]) for name in columns) for row in held_out}):
                 found.notes.append(f"{both:,} rows of {file} are in the training file, too.")
@@ -255,9 +256,7 @@ def _row_times(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]])
 
 def _check_splits(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
     """Leave out files of other splits that lack a column, or have nothing in a column, of the training file."""
-    for split, files in (("validation", found.valid), ("test", found.test)):
-        if not files or found.kind not in ("table", "tagged"):
-            continue
+    for split, files in list(found.others.items()) if found.kind in ("table", "tagged") else ():
         every, lacks = _columns(found, files[0]), None
         if every != list(columns.values()):
             named = every and isinstance(every[0], str)
@@ -269,8 +268,8 @@ def _check_splits(found: Survey, columns: dict[str, Column], reader: Reader) -> 
             lacks = f"nothing in column {empty[0]}" if empty else None
         if lacks is not None:
             has = f"the training file has {listed(list(columns))}"
-            found.notes.append(f"{files[0]} is not taken as the {split} file: it has {lacks}, {has}.")
-            files.clear()
+            found.notes.append(f"{files[0]} is not taken as the {NAMES[split]} file: it has {lacks}, {has}.")
+            del found.others[split]
 
 
 def _spread(found: Survey, reader: Reader) -> Iterator[TableRow]:

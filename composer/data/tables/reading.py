@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from composer.data.files import json_values
 from composer.data.files import lines as files
-from composer.data.files.bad_rows import BadRows
+from composer.data.files.bad_rows import BadRow, BadRows
 from composer.data.files.lines import Line, kind_of
 from composer.data.files.new_files import NewFiles
 from composer.data.layout import Given, Layout, Note, encoding_of, layout_of
@@ -42,6 +44,28 @@ class Reading(Given):
             self._layouts[path] = found
             self.note(path, *found.notes)
         return self._layouts[path]
+
+    def record_lines(self, path: Path) -> Iterator[Line]:
+        """The lines of a table that are neither empty nor comments."""
+        layout = self.layout(path)
+        found = files.lines(path, layout.encoding, self.bad)
+        return (line for line in found if line.text and not layout.cutting.is_comment(line.text))
+
+    def records(self, path: Path) -> Iterator[tuple[int, list[Any]]]:
+        """The first line and the cells of each record of a table."""
+        layout = self.layout(path)
+        if layout.form == "json_lists":
+            return json_values.records(self.record_lines(path), path, self.bad, list, spread=layout.spread)
+
+        def failed(line: int, error: csv.Error) -> None:
+            self.bad.met(BadRow(f"{path}:{line}: is not CSV: {error}. Check the quotes of that line."))
+
+        return layout.cutting.records(files.lines(path, layout.encoding, self.bad), failed)
+
+    def objects(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The first line and the names with their values, of each object in a JSON file."""
+        spread = self.layout(path).spread
+        return json_values.records(self.record_lines(path), path, self.bad, dict, spread=spread)
 
     def _encoding(self, path: Path) -> str:
         """The encoding of a file that is no table."""

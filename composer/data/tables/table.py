@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -17,7 +17,6 @@ from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
 from composer.data.layout.numerals import DOUBTFUL, unfit
 from composer.data.tables import parquet
-from composer.data.tables.file_records import objects, record_lines, records
 from composer.data.tables.reading import Reading
 
 #: A column by its name, or by its number counted from 1.
@@ -25,9 +24,6 @@ Column = str | int
 Columns = list[str] | list[int]
 
 Found = TypeVar("Found")
-
-#: The number of records that are stored, divided, learned from and encoded together.
-BATCH = 500
 
 #: The number of lines that tell whether a file has labels.
 LOOKED = 10_000
@@ -42,12 +38,6 @@ class TableRow(NamedTuple):
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
-
-
-def batches_of(records: Iterable[TableRow]) -> Iterator[list[TableRow]]:
-    left = iter(records)
-    while some := list(islice(left, BATCH)):
-        yield some
 
 
 @dataclass(frozen=True)
@@ -105,7 +95,7 @@ class Table(Reader):
         if self.parallel is not None or layout.form != "delimited":
             return None
         names = self.every_column(path)
-        named = [str(name) for name in names] if self._header(path, layout) else None
+        named = [str(name) for name in names] if self._header(path) else None
         return TrainedFile(kind_of(path), layout.cutting.name, len(names), named, dict(self.columns))
 
     def read(self, path: Path) -> Iterator[TableRow]:
@@ -118,20 +108,20 @@ class Table(Reader):
 
     def every_column(self, path: Path) -> Columns:
         """All columns of a file: their names, or their numbers where the file has no names."""
-        layout = self.reading.layout(path)
-        if layout.form == "parquet":
+        form = self.reading.layout(path).form
+        if form == "parquet":
             return parquet.column_names(path)
-        if layout.form == "json_objects":
-            found = self._first(path, objects(path, layout, self.reading.bad))
+        if form == "json_objects":
+            found = self._first(path, self.reading.objects(path))
             for name in (name for name, value in found.items() if isinstance(value, dict)):
                 self.reading.note(path, Note(f"column '{name}' holds objects, which no field reads, and is left out"))
             return [name for name, value in found.items() if not isinstance(value, dict)]
-        first = self._first_cells(path, layout)
-        return first if self._header(path, layout) else list(range(1, len(first) + 1))
+        first = self._first_cells(path)
+        return first if self._header(path) else list(range(1, len(first) + 1))
 
-    def _first_cells(self, path: Path, layout: Layout) -> list[Any]:
-        every = ((line, cells) for line, cells in records(path, layout, self.reading.bad) if not blank(cells))
-        return self._first(path, every)[: layout.width]
+    def _first_cells(self, path: Path) -> list[Any]:
+        every = ((line, cells) for line, cells in self.reading.records(path) if not blank(cells))
+        return self._first(path, every)[: self.reading.layout(path).width]
 
     def _first(self, path: Path, found: Iterator[tuple[int, Found]]) -> Found:
         """The first record of a file; where none can be read, an error with the first reason."""
@@ -140,14 +130,14 @@ class Table(Reader):
         reason = next((reason for reason in self.reading.bad.reasons if reason.startswith(str(path))), None)
         raise UserError(reason or f"{path}: holds no row. Give a file with at least one.")
 
-    def _header(self, path: Path, layout: Layout) -> bool:
+    def _header(self, path: Path) -> bool:
         """Whether the first record holds names: as the config says, or else as the columns or the file itself say."""
         if self.reading.header is not None:
             return self.reading.header
         if any(isinstance(column, str) for column in self.columns.values()):
             return True
         names = self.reading.new_files.names
-        found = layout.header or (bool(names) and set(self._first_cells(path, layout)) <= set(names))
+        found = self.reading.layout(path).header or (bool(names) and set(self._first_cells(path)) <= set(names))
         if found and self.columns:
             note = Note("the first line holds names of columns, not values (data.header says otherwise)")
             self.reading.note(path, note)
@@ -155,14 +145,14 @@ class Table(Reader):
 
     def _read_cells(self, path: Path) -> Iterator[TableRow]:
         layout = self.reading.layout(path)
-        if self._whole_lines(path, layout):
-            for line in record_lines(path, layout, self.reading.bad):
+        if self._whole_lines(path):
+            for line in self.reading.record_lines(path):
                 yield TableRow(path, line.number, dict.fromkeys(self.columns, line.text), layout.numerals)
             return
-        header = self._header(path, layout)
+        header = self._header(path)
         where: dict[str, int] | None = None
         width = 0
-        for number, cells in records(path, layout, self.reading.bad):
+        for number, cells in self.reading.records(path):
             if blank(cells):
                 self.reading.note(path, Note("the row has only empty cells, so it is left out", number))
                 continue
@@ -177,11 +167,11 @@ class Table(Reader):
                 continue
             yield TableRow(path, number, {name: cells[place] for name, place in where.items()}, layout.numerals)
 
-    def _whole_lines(self, path: Path, layout: Layout) -> bool:
+    def _whole_lines(self, path: Path) -> bool:
         """Whether lines that training cut at their first white space are whole texts here: they have no label."""
-        if layout.cutting.delimiter != "first_space" or 1 not in self.unread:
+        if self.reading.layout(path).cutting.delimiter != "first_space" or 1 not in self.unread:
             return False
-        looked = islice(record_lines(path, layout, self.reading.bad), LOOKED)
+        looked = islice(self.reading.record_lines(path), LOOKED)
         texts = (line.text for line in looked if line.text.strip())
         labelled = self.reading.new_files.lines_have_labels(texts, self.unread[1], path)
         found = "is taken for a label, which is not read" if labelled else "is no label, and belongs to the text"
@@ -213,8 +203,8 @@ class Table(Reader):
         return first.index(column)
 
     def _read_json(self, path: Path) -> Iterator[TableRow]:
-        first, layout = True, self.reading.layout(path)
-        for number, found in objects(path, layout, self.reading.bad):
+        first, numerals = True, self.reading.layout(path).numerals
+        for number, found in self.reading.objects(path):
             try:
                 values = {name: self._cell(name, found, path, number) for name in self.columns}
             except Invalid as error:
@@ -223,7 +213,7 @@ class Table(Reader):
                 self.reading.bad.met(BadRow(f"{path}:{number}: {error.message} Earlier lines have it."))
                 continue
             first = False
-            yield TableRow(path, number, values, layout.numerals)
+            yield TableRow(path, number, values, numerals)
 
     def _cell(self, name: str, found: dict[str, Any], path: Path, number: int) -> Any:
         column = self.columns[name]

@@ -10,6 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.recording import show_terms
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming.block_steps import Call, pointwise_step
+from composer.core.streaming.pointwise import Pointwise
 from composer.core.streaming.recurrence import StateStep
 from composer.core.streaming.streaming_copy import cached_for_generation
 
@@ -17,7 +18,7 @@ from composer.core.streaming.streaming_copy import cached_for_generation
 BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
 
 
-class Resize(nn.Module):
+class Resize(Pointwise):
     """A linear layer to another width, before a layer whose width is not that of the layer before it: y = W x + b.
 
     W is drawn from N(0, 1 / D), so that the outputs have the size of the inputs.
@@ -29,9 +30,6 @@ class Resize(nn.Module):
         self.project = nn.Linear(dim, width)
         nn.init.normal_(self.project.weight, std=dim**-0.5)
         nn.init.zeros_(self.project.bias)
-
-    def forward(self, x: Seq) -> Seq:
-        return x.like(self.map(x.filled()))
 
     def map(self, values: Tensor) -> Tensor:
         return linear(values, self.project.weight, self.project.bias)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from torch import nn
 
 from composer.core import registry
-from composer.core.binding import bind_block, bind_value, show_value
+from composer.core.binding import bind_block, bind_value
 from composer.core.block import Range, Recipe, walk
 from composer.core.capabilities import declared
-from composer.core.problems import Report, UserError, did_you_mean, listed
+from composer.core.problems import Report, UserError, did_you_mean, listed, show_value
 from composer.graph.nodes import Node
 
 #: The keys of a node beside the type of its block and its knobs.

@@ -5,8 +5,7 @@ problems(measured)  # every limit that is exceeded, with the node to change
 print(composer.views.graph_tables.signal_table(measured))
 """
 
-from composer.graph.signal_flow.limits import problems
+from composer.graph.signal_flow.limits import as_data, problems, warnings
 from composer.graph.signal_flow.measurement import Measurement, measure
-from composer.graph.signal_flow.view import as_data, warnings
 
 __all__ = ["Measurement", "as_data", "measure", "problems", "warnings"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import permutations
 from operator import attrgetter
+from typing import Any
 
-from composer.core.problems import Problem
+from composer.core.problems import Locate, Problem
 from composer.graph.signal_flow.measurement import Measurement, Size, Term, TermSizes
 from composer.graph.signal_flow.sizes import times
 
@@ -23,6 +25,22 @@ INFLUENCE = 1 / NEIGHBOURS
 def problems(measured: Measurement) -> list[Problem]:
     """Every limit that is exceeded, with the node to change."""
     return [*_sums(measured), *_layers(measured), *_neighbours(measured), *_influences(measured)]
+
+
+def warnings(found: Sequence[Problem], locate: Locate) -> str:
+    """The warnings for exceeded limits, each with its place in the config."""
+    count = len(found)
+    title = f"{count} warning{'s' * (count != 1)} about the signals of this graph:"
+    return "\n".join([title, *(problem.render(locate) for problem in found)])
+
+
+def as_data(measured: Measurement, locate: Locate) -> dict[str, Any]:
+    """The measurement and its problems as plain data."""
+    found = [
+        {"path": problem.path, "place": locate(problem.path), "message": problem.message}
+        for problem in problems(measured)
+    ]
+    return {key: value for key, value in asdict(measured).items() if key != "nodes"} | {"problems": found}
 
 
 def _sums(measured: Measurement) -> Iterator[Problem]:

@@ -170,7 +170,7 @@ def solve_width(arm: ScalableArm, kind: Kind, target: float, start: int, count: 
     """
 
     def size(width: int) -> float:
-        found = arm.measured(lambda graph: model_size(kind, graph, lambda: arm.rows(width), count), width)
+        found = model_size(kind, arm.graph(width), lambda: arm.rows(width), count)
         if not found:
             raise Unreachable(f"it has no {unit(kind, count)} to compare. Choose another study.budget.kind or count.")
         return found

@@ -7,13 +7,11 @@ The arms of such a study are families. Each is planned once for every size and l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from composer.core.block import Positive, Scale
-from composer.core.problems import Report
 from composer.graph.describe import human
-from composer.studies.planning.budget import BY_WIDTH, Kind
 
 #: The fewest sizes: three for a law with an irreducible loss, and one to predict.
 LEAST_SIZES = 4
@@ -61,27 +59,3 @@ def rungs(family: str, ladder: Ladder | None, target: float | None) -> Iterator[
             yield Rung(name, size)
         for steps in ladder.steps or ():
             yield Rung(f"{name}@{steps}", size, (f"training.steps={steps}", "training.epochs=null"))
-
-
-def check_ladder(ladder: Ladder, kind: Kind | None, target: float | str | None, report: Report) -> None:
-    """
-    kind: of the study's budget; None without one
-    target: what the budget says of a target of its own
-    """
-    if kind not in BY_WIDTH:
-        report.add("study.ladder", f"needs study.budget.kind={' or '.join(BY_WIDTH)}: its sizes are solved for that.")
-    elif target is not None:
-        key = "of" if isinstance(target, str) else "target"
-        report.add(f"study.budget.{key}", "has no effect: study.ladder.sizes are the targets. Remove it.")
-    _check_ascending("sizes", ladder.sizes, LEAST_SIZES, report)
-    if ladder.steps is not None:
-        _check_ascending("steps", ladder.steps, LEAST_LENGTHS, report)
-
-
-def _check_ascending(key: str, values: Sequence[float], least: int, report: Report) -> None:
-    shown = [human(value) if key == "sizes" else str(value) for value in values]
-    if len(values) < least or list(values) != sorted(values) or len(set(shown)) < len(shown):
-        report.add(
-            f"study.ladder.{key}",
-            f"expected {least} numbers or more, ascending and different to three digits, found [{', '.join(shown)}].",
-        )

@@ -14,7 +14,7 @@ from composer.objectives import Objective
 from composer.studies.planning.width_search import WidthRefused
 from composer.training.run.feed import TrainingRows
 from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
-from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.plan import prepare
 
 
 class Objectives:
@@ -52,8 +52,7 @@ class ScalableArm:
             other = compose(_overrides({**keys, key: value + 1}))
             if other.values["model"] == self.composed.values["model"]:
                 raise UserError(f"its model does not depend on {key}. Name the key of a size in study.budget.width.")
-        self.objective, self.transfers = objectives.of(self.composed)
-        self.graphs: dict[int, Graph] = {}
+        self.opened = objectives.of(self.composed)
         self._rows: TrainingRows | None = None
 
     def settings(self, width: int) -> dict[str, int]:
@@ -71,28 +70,19 @@ class ScalableArm:
         return composed
 
     def graph(self, width: int) -> Graph:
-        if width not in self.graphs:
-            self.graphs[width] = compile_model(self.at(width), self.objective)
-        return self.graphs[width]
-
-    def plan(self, width: int) -> TrainingPlan:
-        """The arm as a run, checked as a whole."""
-        return prepare(self.at(width), opened=(self.objective, self.transfers))
-
-    def rows(self, width: int) -> TrainingRows:
-        """The training data, which is the same at every width."""
-        if self._rows is None:
-            self._rows = TrainingRows.of(self.plan(width))
-        return self._rows
-
-    def measured(self, size: Callable[[Graph], float], width: int) -> float:
-        """The size of the graph at a width; a ``WidthRefused`` where the graph does not compile."""
+        """The graph at a width; a ``WidthRefused`` where it does not compile."""
         try:
-            return size(self.graph(width))
+            return compile_model(self.at(width), self.opened[0])
         except ConfigError as error:
             # The number that may have to divide the width is the one that the compiler complains about: the heads.
             factors = (number_at(problem.path, self.composed.values) or 1 for problem in error.problems)
             raise WidthRefused(next((factor for factor in factors if factor > 1), 1), error) from error
+
+    def rows(self, width: int) -> TrainingRows:
+        """The training data, which is the same at every width. ``width``: one at which the model compiles."""
+        if self._rows is None:
+            self._rows = TrainingRows.of(prepare(self.at(width), opened=self.opened))
+        return self._rows
 
 
 def solved_keys(patterns: Sequence[str], values: Mapping[str, Any]) -> dict[str, int]:

@@ -12,81 +12,36 @@ from typing import Any
 
 from composer.config.composition import Composed, recompose
 from composer.core.binding import bind_section
-from composer.core.block import Scale
 from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
-from composer.graph.describe import Count
 from composer.metrics import LOSS
 from composer.studies.planning.budget import (
     BY_WIDTH,
     STEPS,
-    Kind,
     Solved,
     default_size,
     solve_steps,
     solve_width,
     training_size,
 )
-from composer.studies.planning.ladder import Ladder, Rung, check_ladder, rungs
+from composer.studies.planning.ladder import Rung, rungs
 from composer.studies.planning.scalable_arm import Objectives, ScalableArm, number_at, solved_keys
 from composer.studies.planning.study_checks import (
     check_arms,
-    check_counted,
+    check_budget,
+    check_ladder,
     check_seeds,
-    check_solved_keys,
-    check_target,
     check_user_overrides,
     sets,
 )
 from composer.studies.planning.study_plan import PlannedArm, StudyPlan
-from composer.studies.tuning.search_space import Point, written
-from composer.studies.tuning.tuning_settings import Tuning
+from composer.studies.planning.study_settings import Study
+from composer.studies.tuning.search_space import Point, rounded, written
 from composer.training.run.plan import TrainingPlan, prepare
 
-__all__ = ["Budget", "Study", "StudyPlan", "Tuning", "plan_study"]
+__all__ = ["StudyPlan", "plan_study"]
 
 #: The first width that is tried where the study's config has none at the key of the width.
 START = 64
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What every arm gets alike.
-
-    kind: see budget.py
-    target: in parameters, FLOPs or seconds
-    of: instead of a target, the arm whose size is the target, as the arm is configured
-    width: the key that is solved where the kind is parameters or flops, or several; ``*`` stands for every node that
-        has such a key. The first is searched for, and the others stay in proportion to it
-    count: of which parameters, where the kind is parameters: all, non_embedding, or those of the mixers
-    """
-
-    kind: Kind = "parameters"
-    target: Scale | None = None
-    of: str | None = None
-    width: str | list[str] = "model.dim"
-    count: Count = "all"
-
-    @property
-    def keys(self) -> list[str]:
-        return [self.width] if isinstance(self.width, str) else self.width
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study:
-    """The config's section ``study``.
-
-    arms: the architectures, by name, each a list of overrides
-    budget: None compares the arms as they are configured
-    ladder: trains every arm at each of several sizes, which are then the budget's targets; see ladder.py
-    seeds: of the final runs
-    tuning: None trains every arm with the hyperparameters of its config
-    """
-
-    arms: dict[str, list[str]]
-    budget: Budget | None = None
-    ladder: Ladder | None = None
-    seeds: list[int] = field(default_factory=lambda: [1, 2, 3])
-    tuning: Tuning | None = None
 
 
 def plan_study(
@@ -105,25 +60,14 @@ def plan_study(
     report = Report()
     kept = check_user_overrides(overrides, study.arms, report)
     check_arms(study.arms, report)
-    check_seeds(study.seeds, study.tuning.seeds if study.tuning is not None else [], report)
-    budget, ladder = study.budget, study.ladder
-    if budget is not None:
-        check_counted(budget.kind, budget.count, budget.keys, report)
-        if ladder is None:
-            check_target(budget.target, budget.of, study.arms, report)
-        keys = budget.keys if budget.kind in BY_WIDTH else [STEPS]
-        decides, of = ("study.budget.target", budget.of) if ladder is None else ("study.ladder.sizes", None)
-        check_solved_keys(keys, decides, of, study.arms, kept, report)
-    if ladder is not None:
-        kind, target = (budget.kind, budget.target or budget.of) if budget is not None else (None, None)
-        check_ladder(ladder, kind, target, report)
-        if ladder.steps is not None:
-            check_solved_keys([STEPS], "study.ladder.steps", None, study.arms, kept, report)
+    check_seeds(study, report)
+    check_budget(study, kept, report)
+    check_ladder(study, kept, report)
     point = study.tuning.check(report) if study.tuning is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
     planner = _Planner(study, kept, point, compose, report)
-    start = number_at(budget.keys[0], values) if budget is not None else None
+    start = number_at(study.budget.keys[0], values) if study.budget is not None else None
     arms = planner.plan(start or START)
     if report.problems:
         raise ConfigError(report.problems, locate)
@@ -185,7 +129,7 @@ class _Planner:
                     raise UserError(f"{key} has no effect here: the study's budget decides it.")
             arm = ScalableArm(lambda own: self.composed(name, *rung.overrides, *own), keys, self.objectives)
             solved = solve_width(arm, budget.kind, target, start, budget.count)
-            plan = arm.plan(solved.setting[1])
+            plan = self.checked(self.composed(name, *rung.overrides, *solved.settings))
         else:
             plan = self.checked(self.composed(name))
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
@@ -228,7 +172,7 @@ def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> 
     training = plan.training
     by_steps = solved is not None and solved.kind not in BY_WIDTH
     if steps < 1 and training.epochs is not None and not by_steps:
-        return (f"training.epochs={float(f'{steps * training.epochs:.4g}')}",)
+        return (f"training.epochs={rounded(steps * training.epochs)}",)
     whole = solved.setting[1] if by_steps and solved is not None else training.steps
     number = round(steps) if steps >= 1 else max(1, round(steps * (whole or 1)))
     return (f"{STEPS}={number}", "training.epochs=null")

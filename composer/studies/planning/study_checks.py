@@ -11,6 +11,10 @@ from hydra.errors import HydraException
 
 from composer.config.sentences import not_an_override
 from composer.core.problems import Report, did_you_mean, listed
+from composer.graph.describe import human
+from composer.studies.planning.budget import BY_WIDTH, STEPS
+from composer.studies.planning.ladder import LEAST_LENGTHS, LEAST_SIZES
+from composer.studies.planning.study_settings import Study
 
 #: What a study sets for every run, and where the study says what.
 OWNED = {"seed": "study.seeds", "arm": "study.arms", "budget": "study.budget"}
@@ -72,7 +76,8 @@ def _check_arm_override(text: str, path: str, report: Report) -> None:
         report.add(path, f"'{text}' cannot be part of an arm: it is set for the study as a whole.")
 
 
-def check_seeds(final: Sequence[int], tuning: Sequence[int], report: Report) -> None:
+def check_seeds(study: Study, report: Report) -> None:
+    final, tuning = study.seeds, study.tuning.seeds if study.tuning is not None else []
     if not final or len(set(final)) < len(final):
         report.add("study.seeds", f"expected different whole numbers, at least one, found {list(final)}.")
     if len(set(tuning)) < len(tuning):
@@ -84,30 +89,56 @@ def check_seeds(final: Sequence[int], tuning: Sequence[int], report: Report) -> 
         )
 
 
-def check_counted(kind: str, count: str, keys: Sequence[str], report: Report) -> None:
-    """Check that a count other than of all parameters has parameters to count, and that there is a key to solve."""
-    if count != "all" and kind != "parameters":
-        report.add("study.budget.count", f"{count} has no effect on the kind {kind}: it chooses among parameters.")
-    if not keys or len(set(keys)) < len(keys):
-        report.add("study.budget.width", f"expected a key or different keys, found {list(keys)}.")
-
-
-def check_target(target: float | None, of: str | None, arms: Mapping[str, Sequence[str]], report: Report) -> None:
-    """Check where the target comes from: a number, or the size of an arm."""
-    if (target is None) == (of is None):
+def check_budget(study: Study, kept: Sequence[str], report: Report) -> None:
+    """Check what is counted, where the target comes from, and that nothing else sets the keys that are solved."""
+    budget = study.budget
+    if budget is None:
+        return
+    if budget.count != "all" and budget.kind != "parameters":
+        text = f"{budget.count} has no effect on the kind {budget.kind}: it chooses among parameters."
+        report.add("study.budget.count", text)
+    if not budget.keys or len(set(budget.keys)) < len(budget.keys):
+        report.add("study.budget.width", f"expected a key or different keys, found {list(budget.keys)}.")
+    keys = budget.keys if budget.kind in BY_WIDTH else [STEPS]
+    if study.ladder is not None:
+        _check_solved_keys(keys, "study.ladder.sizes", None, study, kept, report)
+        return
+    of = budget.of
+    if (budget.target is None) == (of is None):
         found = "both are set: set one of them to null" if of is not None else "neither is set"
         report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
-    elif of is not None and of not in arms:
-        report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
+    elif of is not None and of not in study.arms:
+        hint = did_you_mean(of, study.arms)
+        report.add("study.budget.of", f"there is no arm '{of}'.{hint}  (arms: {listed(study.arms)})")
+    _check_solved_keys(keys, "study.budget.target", of, study, kept, report)
 
 
-def check_solved_keys(
-    keys: Sequence[str],
-    decides: str,
-    of: str | None,
-    arms: Mapping[str, Sequence[str]],
-    kept: Sequence[str],
-    report: Report,
+def check_ladder(study: Study, kept: Sequence[str], report: Report) -> None:
+    """Check that the ladder's sizes are the only targets, and that sizes and lengths of training can be told apart."""
+    ladder, budget = study.ladder, study.budget
+    if ladder is None:
+        return
+    if budget is None or budget.kind not in BY_WIDTH:
+        report.add("study.ladder", f"needs study.budget.kind={' or '.join(BY_WIDTH)}: its sizes are solved for that.")
+    elif budget.target is not None or budget.of is not None:
+        key = "target" if budget.target is not None else "of"
+        report.add(f"study.budget.{key}", "has no effect: study.ladder.sizes are the targets. Remove it.")
+    _check_ascending("sizes", [human(size) for size in ladder.sizes], ladder.sizes, LEAST_SIZES, report)
+    if ladder.steps is not None:
+        _check_ascending("steps", list(map(str, ladder.steps)), ladder.steps, LEAST_LENGTHS, report)
+        _check_solved_keys([STEPS], "study.ladder.steps", None, study, kept, report)
+
+
+def _check_ascending(key: str, shown: Sequence[str], values: Sequence[float], least: int, report: Report) -> None:
+    if len(values) < least or list(values) != sorted(values) or len(set(shown)) < len(shown):
+        report.add(
+            f"study.ladder.{key}",
+            f"expected {least} numbers or more, ascending and different to three digits, found [{', '.join(shown)}].",
+        )
+
+
+def _check_solved_keys(
+    keys: Sequence[str], decides: str, of: str | None, study: Study, kept: Sequence[str], report: Report
 ) -> None:
     """Check that nothing sets the key that is solved, other than the arm ``of`` whose size is the target.
 
@@ -118,7 +149,7 @@ def check_solved_keys(
     if len(keys) != 1 or "*" in keys[0]:
         return
     key, what = keys[0], decides.split(".")[1]
-    for name, overrides in arms.items():
+    for name, overrides in study.arms.items():
         if name != of and sets(overrides, key):
             report.add(f"study.arms.{name}", f"{key} has no effect here: the study's {what} decides it.")
     if of is None and sets(kept, key):

@@ -19,14 +19,12 @@ from composer.core.problems import did_you_mean
 from composer.runs import record
 from composer.runs.folder import RunFolder, read_lines, read_metrics
 from composer.runs.record import Record, RunRecord, SweepRecord
+from composer.runs.sweep_folder import SweepFolder
 from composer.training.run.example_records import ExampleRecord, read_record
 from composer.training.run.record import TEST
 
 #: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.
 LEVELS = 3
-
-#: The file of a sweep's folder.
-SWEEP = "sweep.json"
 
 Skipped = tuple[Path, str]
 
@@ -56,22 +54,26 @@ class ComparedRun:
         return self.folder.resolve().name
 
     @property
+    def files(self) -> RunFolder:
+        return RunFolder(self.folder)
+
+    @property
     def seconds(self) -> float | None:
         """Time of training steps alone, without validations."""
         return self.record.last.get("seconds")
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl, read when asked."""
-        return list(read_metrics(RunFolder(self.folder).metrics))
+        return list(read_metrics(self.files.metrics))
 
     def samples(self) -> list[dict[str, Any]]:
         """The predictions of the best checkpoint, read when asked."""
-        lines = read_lines(RunFolder(self.folder).samples)
+        lines = read_lines(self.files.samples)
         return [line for line in lines if line.get("step") == self.record.result_step]
 
     def examples(self, metric: str) -> ExampleRecord | None:
         """What the run kept of its single test examples for a metric, read when asked; None if it kept nothing."""
-        return read_record(RunFolder(self.folder).test_examples, metric)
+        return read_record(self.files.test_examples, metric)
 
 
 def read_runs(paths: Sequence[Path]) -> tuple[list[ComparedRun], list[Skipped]]:
@@ -115,7 +117,8 @@ def read_run(folder: Path) -> ComparedRun:
 
 def read_sweep(folder: Path) -> SweepRecord:
     """The record of the sweep whose folder this is; empty if it is no sweep's. A broken file raises ``Unreadable``."""
-    return _read(folder / SWEEP, SweepRecord) if (folder / SWEEP).is_file() else SweepRecord()
+    file = SweepFolder(folder).record_file
+    return _read(file, SweepRecord) if file.is_file() else SweepRecord()
 
 
 def _find(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.json_data import finite, rounded
 from composer.studies.records.arm_names import grouped
@@ -71,7 +72,7 @@ def _tuning(trials: Sequence[ComparedRun]) -> list[dict[str, Any]]:
 def _sweep(path: Path) -> dict[str, Any] | None:
     """What sweep.json says of a sweep or a study; None for a run, or for a file that cannot be read."""
     try:
-        facts = json.loads((path / "sweep.json").read_text(encoding="utf-8"))
+        facts = json.loads(SweepFolder(path).record_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(facts, Mapping):

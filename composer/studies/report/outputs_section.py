@@ -9,6 +9,8 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from composer.views.tables import cut_text
+
 #: Examples on the page, those of a task where there are many tasks, and characters of a text, at most.
 EXAMPLES = 24
 FEWEST = 3
@@ -106,4 +108,4 @@ def _merged(marked: Sequence[tuple[str, str]]) -> list[list[str]]:
 
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return cut_text(text, LONGEST)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.runs.folder import RunFolder
 from composer.studies.comparison import Arm
 from composer.studies.records.run_records import ComparedRun
 
@@ -51,7 +50,7 @@ def _inspected(arm: Arm, plugins: Sequence[str]) -> Mapping[str, bytes] | None:
     """Figures of an arm's first run, drawn from its checkpoint; None if the run wants none or cannot be loaded."""
     run = arm.runs[0]
     wanted = (run.config.get("training") or {}).get("figures", True)
-    if not wanted or not RunFolder(run.folder).last.is_file():
+    if not wanted or not run.files.last.is_file():
         return None
     from composer.inference.inspection import figures_to_compare
     from composer.inference.model import Model
@@ -64,7 +63,7 @@ def _inspected(arm: Arm, plugins: Sequence[str]) -> Mapping[str, bytes] | None:
 
 def _figures(arm: Arm) -> Mapping[str, bytes]:
     """The figures that an arm's first run left in its folder."""
-    paths = sorted((arm.runs[0].folder / "figures").glob("*.png"))
+    paths = sorted(arm.runs[0].files.figures.glob("*.png"))
     return {path.stem: path.read_bytes() for path in paths if path.stem not in DRAWN}
 
 
@@ -92,8 +91,7 @@ def _drawing(run: ComparedRun, summary: Any, best: Any, *, compared: bool) -> st
 
     if compared and summary is not None and best is not None:
         return svg(summary, against=best)
-    path = run.folder / "graph.svg"
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    return run.files.graph.read_text(encoding="utf-8") if run.files.graph.is_file() else None
 
 
 def summary_of(run: ComparedRun) -> tuple[Any, str | None]:
@@ -103,8 +101,7 @@ def summary_of(run: ComparedRun) -> tuple[Any, str | None]:
     """
     if run.config.get("plugins"):
         return None, "not compared with the best arm: its blocks come from plugins, which a report does not run"
-    fitted = run.folder / "data.json"
-    if not fitted.is_file():
+    if not run.files.data.is_file():
         return None, "not compared with the best arm: its folder has no data.json"
     from composer.config.assembly import compile_config
     from composer.config.composition import Composed
@@ -112,7 +109,7 @@ def summary_of(run: ComparedRun) -> tuple[Any, str | None]:
     from composer.graph.describe import summarise
 
     try:
-        state = json.loads(fitted.read_text(encoding="utf-8"))
+        state = json.loads(run.files.data.read_text(encoding="utf-8"))
         config, _ = with_environment(run.config, needed=False)
         graph, _ = compile_config(Composed(config, (), {}), state)
     except UserError as error:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import shlex
-import shutil
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from composer.runs.record import RunRecord, now
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import trial_rank
 from composer.studies.ranked_table import RankedColumn, ranked_table
+from composer.views.tables import terminal_width
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
 JUDGED = ("valid/loss", "min")
@@ -63,7 +63,7 @@ def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
 
 def failed(folder: SweepFolder) -> bool:
     """Whether a trial failed, other than tuning trials of an arm that has its final runs."""
-    known = [run.read_record() for run in folder.runs()]
+    known = records_of(folder).values()
     tuned = {record.arm for record in known if record.phase == "final"}
     return any(
         record.status not in ("finished", "pruned") and not (record.phase == "tuning" and record.arm in tuned)
@@ -72,9 +72,15 @@ def failed(folder: SweepFolder) -> bool:
 
 
 def write_results(folder: SweepFolder, plugins: Sequence[str]) -> None:
-    rows = results(folder)
+    """Write the status and the result of every trial, and print them as a table."""
+    records = records_of(folder)
+    shown = ("status", "reason", "seconds", "result", "result_step")
+    rows = [
+        {"run": name, "overrides": varied(record.overrides), **{key: getattr(record, key) for key in shown}}
+        for name, record in records.items()
+    ]
     write_json(folder.results, rows)
-    print(f"\n{table(rows, *judged_metric(folder.path))}", flush=True)
+    print(f"\n{table(records, *judged_metric(folder.path))}", flush=True)
 
 
 def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
@@ -94,7 +100,7 @@ def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
         command = ["python", "-m", "composer", "compare", str(folder.path), *named, "-o", str(folder.report)]
         write_report(comparison, folder.report, command=shlex.join(command), plugins=plugins)
         if any(len(arm.runs) > 1 for arm in comparison.arms):
-            print(f"\n{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}")
+            print(f"\n{show(comparison, terminal_width(WIDTH))}")
         print(f"\nreport    {folder.report}, to be opened in a browser")
     print(f"sweep     {folder.path}", flush=True)
 
@@ -116,19 +122,9 @@ def judged_metric(folder: Path) -> tuple[str, str]:
     return (record.judged, record.direction) if record.judged else JUDGED
 
 
-def results(folder: SweepFolder) -> list[dict[str, Any]]:
-    """The status and the result of every trial, in the order of their numbers."""
-    rows = []
-    for run in folder.runs():
-        record = run.read_record()
-        rows.append(
-            {
-                "run": run.path.name,
-                "overrides": varied(record.overrides),
-                **{key: getattr(record, key) for key in ("status", "reason", "seconds", "result", "result_step")},
-            }
-        )
-    return rows
+def records_of(folder: SweepFolder) -> dict[str, RunRecord]:
+    """The records of the trials by the names of their folders, in the order of their numbers."""
+    return {run.path.name: run.read_record() for run in folder.runs()}
 
 
 def varied(overrides: list[str]) -> list[str]:
@@ -136,30 +132,31 @@ def varied(overrides: list[str]) -> list[str]:
     return [override for override in overrides if not override.startswith(("hydra.", "runs=", "name=", "group="))]
 
 
-def table(rows: list[dict[str, Any]], judged: str = JUDGED[0], direction: str = JUDGED[1]) -> str:
+def table(records: Mapping[str, RunRecord], judged: str, direction: str) -> str:
     """The trials with the metrics of their best checkpoints, the best first, pruned and failed ones last.
 
     The column ``step`` is the step of the best checkpoint.
     """
-    value = lambda row: RunRecord(status=row["status"], result=row["result"]).judged(judged)  # noqa: E731
-    rows = sorted(rows, key=lambda row: trial_rank(row["status"], value(row), direction))
-    names = list(dict.fromkeys(k for row in rows for k, value in row["result"].items() if not math.isnan(value)))
+    rank = lambda record: trial_rank(record.status or "", record.judged(judged), direction)  # noqa: E731
+    runs = sorted(records, key=lambda name: rank(records[name]))
+    rows = [records[name] for name in runs]
+    names = list(dict.fromkeys(k for row in rows for k, value in row.result.items() if math.isfinite(value or 0.0)))
     names = sorted(names, key=lambda name: name != judged)[:6]  # the judged metric first
-    columns = [RankedColumn("run", [row["run"] for row in rows], 9, right=False)]
+    columns = [RankedColumn("run", runs, 9, right=False)]
     for i, name in enumerate(names):
-        figures = [f"{row['result'][name]:.4g}" if name in row["result"] else "" for row in rows]
+        figures = [f"{row.result[name]:.4g}" if name in row.result else "" for row in rows]
         columns.append(RankedColumn(name.removeprefix("valid/"), figures, 8 - i))
-    steps = [f"{row['result_step']:,}" if row["result"] else "" for row in rows]
-    seconds = [f"{row['seconds']:.0f}" if row["seconds"] is not None else "" for row in rows]
+    steps = [f"{row.result_step:,}" if row.result else "" for row in rows]
+    seconds = [f"{row.seconds:.0f}" if row.seconds is not None else "" for row in rows]
     endings = [_ending(row) for row in rows]
     columns += [RankedColumn("step", steps, 7), RankedColumn("seconds", seconds, 7)]
     columns += [RankedColumn("", endings, 9, right=False, wraps=True)] * any(endings)
     return "\n".join(filter(None, ranked_table(columns)))
 
 
-def _ending(row: dict[str, Any]) -> str:
-    status = "" if row["status"] == "finished" else row["status"]
-    return f"{status}: {shortened(row['reason'])}" if row["reason"] else status
+def _ending(record: RunRecord) -> str:
+    status = "" if record.status == "finished" else str(record.status)
+    return f"{status}: {shortened(record.reason)}" if record.reason else status
 
 
 def shortened(reason: str, width: int = 100) -> str:

@@ -96,7 +96,7 @@ class StudyTrials:
         yield from (trial for trial in self.plan.final_trials(tuned) if judged(trial) is None)
 
 
-def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:
+def parse(arguments: Sequence[str], loader: ConfigLoader | None) -> dict[str, list[str]]:
     """The values of every override, by its key: one value for those that all trials share."""
     values: dict[str, list[str]] = {}
     for override in OverridesParser.create(config_loader=loader).parse_overrides(list(arguments)):

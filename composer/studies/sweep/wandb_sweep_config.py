@@ -9,6 +9,7 @@ from typing import Any
 from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.studies.sweep.search.search_settings import GOALS, SearchPlan, plan_search, split_arguments
+from composer.studies.sweep.trials import parse
 from composer.studies.tuning.search_space import Choice, Interval
 
 #: W&B's method for each of Optuna's samplers: it has no evolution strategy, and its Bayesian search is the nearest.
@@ -28,6 +29,7 @@ def wandb_sweep(arguments: Sequence[str], config_dir: str | Path | None = None) 
     if "wandb" not in loggers:
         raise UserError("command line: logger\n  W&B learns the results of its sweep from logger=wandb. Add it.")
     if grid := "search" not in composed.values:
+        parse(arguments, None)  # an error for a range, which needs a search
         composed = compose([*fixed, "search=random"], config_dir)
     place = {key: loggers["wandb"][key] for key in ("project", "entity") if loggers["wandb"][key]}
     return _sweep(plan_search(composed, ranges), place, config_dir, grid=grid)
@@ -38,9 +40,6 @@ def _sweep(plan: SearchPlan, place: dict[str, Any], config_dir: str | Path | Non
     place: the project, and the entity that it belongs to, if the config names one
     """
     space, settings = plan.space(), plan.settings
-    if grid and (wrong := [key for key, values in space.items() if isinstance(values, Interval)]):
-        text = f"{wrong[0]}={settings.space[wrong[0]]}"
-        raise UserError(f"command line: {text}\n  is a range, from which a search draws values: add search=tpe.")
     folder = [f"--config-dir={config_dir}"] if config_dir is not None else []
     sweep: dict[str, Any] = {
         **place,

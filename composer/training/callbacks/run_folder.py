@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lightning import Callback, Trainer
 from lightning.pytorch.loggers.logger import Logger
@@ -39,14 +39,14 @@ class RunLogger(Logger):
 class RunFolderCallback(Callback):
     """Passes what the module logs and validates to the recorder of a run. On the first process only."""
 
-    def __init__(self, recorder: RunRecorder, logger: RunLogger) -> None:
-        self.recorder, self.logger = recorder, logger
+    def __init__(self, recorder: RunRecorder) -> None:
+        self.recorder = recorder
 
     def on_train_start(self, trainer: Trainer, module: Any) -> None:
-        self.logger.step = module.progress.step
+        cast(RunLogger, trainer.logger).step = module.progress.step
 
     def on_train_batch_start(self, trainer: Trainer, module: Any, batch: Any, batch_idx: int) -> None:
-        self.logger.step = module.progress.step + 1
+        cast(RunLogger, trainer.logger).step = module.progress.step + 1
 
     def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         report = module.report

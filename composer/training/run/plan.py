@@ -25,6 +25,7 @@ from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.runs.checkpoint import check_weights
 from composer.runs.ownership import sign
+from composer.runs.record import with_present_keys
 from composer.training.callbacks.configured import Configured, load_callbacks
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
@@ -34,7 +35,7 @@ from composer.training.optimisation.schedules import MakeSchedule, bind_schedule
 from composer.training.run.init import Transfers, open_run_objective
 from composer.training.run.init.settings import bind_init
 from composer.training.scheduled_sampling import sampled_heads
-from composer.training.settings import Hardware, Training, bind_training, renamed
+from composer.training.settings import Hardware, Training, bind_training
 from composer.training.truncated_bptt import check_carry
 
 #: Rows of a split whose lengths are checked before training.
@@ -199,9 +200,8 @@ def find_monitor(meta: Graph, objective: Objective, training: Training, saved: M
     """
     scores, name = scores_for(meta), training.monitor
     if saved is not None:
-        before = (
-            saved["progress"].get("monitor") or renamed(saved["config"].get("training") or {}).get("monitor") or LOSS
-        )
+        configured = with_present_keys(saved["config"].get("training") or {}).get("monitor")
+        before = saved["progress"].get("monitor") or configured or LOSS
         if name not in (None, before):
             raise Invalid(
                 "monitor",

@@ -52,7 +52,8 @@ class RunRecorder:
     def __init__(self, plan: TrainingPlan, folder: RunFolder, screen: Screen) -> None:
         self.plan, self.folder, self.screen, self.logger = plan, folder, screen, plan.loggers
         progress = RunProgress(**plan.saved["progress"]) if plan.saved is not None else RunProgress()
-        self.identity, self.began = plan.identity, time.monotonic()  # which every checkpoint holds
+        self.identity = plan.identity  # which every checkpoint holds
+        self.began = time.monotonic()
         self.before = folder.read_record().seconds or progress.seconds  # of the earlier starts of the run
         self.best: Figures | None = None
         self.last: dict[str, float] = {}

@@ -202,13 +202,12 @@ def fit(
     record: of the run, on the first process
     more: callbacks after those of every run
     """
-    interruption, logger, stopped = Interruption(), RunLogger(record), False
-    folder = record.folder if record is not None else None
+    interruption, stopped = Interruption(), False
     with memory_errors(plan.meta):
         module = TrainingModule(plan, materialise(plan), steps=plan.total_steps())
         callbacks = [
             *module.own_callbacks,
-            *([RunFolderCallback(record, logger)] if record is not None else []),
+            *([RunFolderCallback(record)] if record is not None else []),
             *([PruneCallback(prune)] if prune is not None else []),
             *plan.callbacks.values(),
             ExactResume(record),
@@ -219,26 +218,21 @@ def fit(
             *more,
         ]
         if not module.over:  # otherwise the run was killed between its last step and its end
-            stopped = not take_steps(plan, module, callbacks, folder, logger)
-    result = record.result().values if record is not None else {}
+            stopped = not take_steps(plan, module, callbacks, record)
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
     if stopped:
         return Outcome(folder, "stopped", result, interruption.exit_code)
     return Outcome(folder, "pruned" if module.progress.pruned else "finished", result, 0)
 
 
 def take_steps(
-    plan: TrainingPlan,
-    module: TrainingModule,
-    callbacks: Sequence[Callback],
-    folder: RunFolder | None = None,
-    logger: RunLogger | None = None,
+    plan: TrainingPlan, module: TrainingModule, callbacks: Sequence[Callback], record: RunRecorder | None = None
 ) -> bool:
     """Take the steps of a run that are left on this process; False if a signal has ended them.
 
     Lightning's own bar and checkpoints are switched off, because the callbacks are those of a run.
 
-    folder: the run's folder on the first process
-    logger: of what the callbacks of the config log
+    record: of the run, on the first process
     """
     if plan.hardware.threads is not None:
         torch.set_num_threads(plan.hardware.threads)
@@ -246,12 +240,12 @@ def take_steps(
     with lightning_noise():
         trainer = lightning.Trainer(
             **trainer_options(plan.hardware, module.graph), max_steps=module.steps, max_epochs=-1,
-            callbacks=list(callbacks), logger=logger or RunLogger(None), log_every_n_steps=plan.training.log_every,
+            callbacks=list(callbacks), logger=RunLogger(record), log_every_n_steps=plan.training.log_every,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
             use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0,
             val_check_interval=1, check_val_every_n_epoch=None,
         )  # fmt: skip
-        with together(trainer, folder):
+        with together(trainer, record.folder if record is not None else None):
             try:
                 trainer.fit(module, DataModule(plan))
             except Interrupted:

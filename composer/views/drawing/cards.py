@@ -27,17 +27,39 @@ class CardLine:
     above: float = 0.0  # space above the line
 
 
+BADGES = {"added": "+ added", "removed": "− removed", "changed": "≠ changed"}  # noqa: RUF001 (a minus sign)
+
+
 @dataclass(frozen=True)
 class Card:
     name: str
     kind: str
-    lines: tuple[CardLine, ...]
-    badges: tuple[str, ...]
-    streams: bool
+    details: tuple[str, ...]
+    size: str  # the shape, and of a node the number of parameters
+    runs: str  # generated, streams, or nothing for what runs once
     tooltip: str
     mark: str = ""  # in a comparison: added, removed, changed or same
+    changes: tuple[str, ...] = ()
     width: float = 0.0
     height: float = 0.0
+
+    @property
+    def lines(self) -> list[CardLine]:
+        """What stands below each other: the name, the details, the size and the first changes."""
+        shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in self.changes[:CHANGES]]
+        if len(self.changes) > CHANGES:
+            shown[-1] = f"and {len(self.changes) - CHANGES + 1} more"
+        return [
+            CardLine(self.name, NAME, "name"),
+            *(CardLine(line, DETAIL, "detail") for detail in self.details for line in textwrap.wrap(detail, WRAP)),
+            CardLine(self.size, SMALL, "small"),
+            *(CardLine(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)),
+        ]
+
+    @property
+    def badges(self) -> list[str]:
+        """What stands beside the name."""
+        return [badge for badge in (self.runs, BADGES.get(self.mark)) if badge]
 
 
 # Widths of characters over the font size, in DejaVu Sans, which is wider than the fonts of most systems.
@@ -71,33 +93,24 @@ def cards(summary: captions.Summary, difference: Difference | None = None, after
 
 
 def _input(entry: Mapping[str, Any]) -> Card:
-    lines = (
-        CardLine(entry["name"], NAME, "name"),
-        CardLine(captions.field(entry), DETAIL, "detail"),
-        CardLine(captions.shape(entry["shape"]), SMALL, "small"),
-    )
-    tooltip = f"{entry['name']}: {captions.field(entry)}, {captions.shape(entry['shape'])}"
+    field, shape = captions.field(entry), captions.shape(entry["shape"])
+    tooltip = f"{entry['name']}: {field}, {shape}"
     if not entry.get("generated"):
-        return Card(entry["name"], "input", lines, (), False, tooltip)
-    return Card(entry["name"], "input", lines, ("generated",), True, f"{tooltip}, generated step by step")
+        return Card(entry["name"], "input", (field,), shape, "", tooltip)
+    return Card(entry["name"], "input", (field,), shape, "generated", f"{tooltip}, generated step by step")
 
 
 def _node(node: Mapping[str, Any]) -> Card:
     streams = node.get("runs") == "streams"
-    contents = [line for part in node.get("contents", ()) for line in textwrap.wrap(part, WRAP)]
-    details = [captions.block(node), *contents, *([f"predicts {node['predicts']}"] if node.get("predicts") else [])]
-    cost = f"{captions.shape(node['output']['shape'])} · {captions.parameters(node.get('parameters', 0))}"
-    lines = (
-        CardLine(node["name"], NAME, "name"),
-        *(CardLine(detail, DETAIL, "detail") for detail in details),
-        CardLine(cost, SMALL, "small"),
-    )
+    predicts = [f"predicts {node['predicts']}"] if node.get("predicts") else []
+    details = (captions.block(node), *node.get("contents", ()), *predicts)
+    shape = captions.shape(node["output"]["shape"])
     facts = [
         f"{node['name']}: {captions.block(node)}",
         *(f"from {port}: {', '.join(sources)}" for port, sources in node["from"].items()),
-        *([f"predicts {node['predicts']}"] if node.get("predicts") else []),
+        *predicts,
         *([f"shares weights with {', '.join(node['shares'])}"] if node.get("shares") else []),
-        f"output: {node['output'].get('kind', '')} {captions.shape(node['output']['shape'])}",
+        f"output: {node['output'].get('kind', '')} {shape}",
         f"parameters: {node.get('parameters', 0):,}",
         f"FLOPs per token: {node.get('flops_per_token', 0):,}",
         f"state: {node.get('state_bytes', 0):,} bytes",
@@ -105,24 +118,16 @@ def _node(node: Mapping[str, Any]) -> Card:
         "causal" if node.get("causal") else "reads both directions",
         *(f"{key}: {captions.value(setting)}" for key, setting in node.get("settings", {}).items()),
     ]
-    badges = ("streams",) if streams else ()
-    return Card(node["name"], node["kind"], lines, badges, streams, "\n".join(facts))
-
-
-BADGES = {"added": "+ added", "removed": "− removed", "changed": "≠ changed"}  # noqa: RUF001 (a minus sign)
+    size = f"{shape} · {captions.parameters(node.get('parameters', 0))}"
+    return Card(node["name"], node["kind"], details, size, "streams" if streams else "", "\n".join(facts))
 
 
 def _marked(card: Card, difference: Difference, after: bool) -> Card:
     """The card with its differences: the card before shows the old values, the card after old and new values."""
-    mark, changes = difference.mark(card.name), difference.changed.get(card.name, ())
-    said = [change.shown(after) for change in changes]
-    shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in said[:CHANGES]]
-    if len(said) > CHANGES:
-        shown[-1] = f"and {len(said) - CHANGES + 1} more"
-    lines = (*card.lines, *(CardLine(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)))
-    badges = (*card.badges, BADGES[mark]) if mark in BADGES else card.badges
+    changes = difference.changed.get(card.name, ())
     tooltip = "\n".join([card.tooltip, *(["", "changed:"] if changes else []), *map(str, changes)])
-    return replace(card, lines=lines, badges=badges, tooltip=tooltip, mark=mark)
+    shown = tuple(change.shown(after) for change in changes)
+    return replace(card, mark=difference.mark(card.name), changes=shown, tooltip=tooltip)
 
 
 def _sized(card: Card) -> Card:
@@ -130,7 +135,7 @@ def _sized(card: Card) -> Card:
     widths = [text_width(line.text, line.size) for line in rest]
     widths.append(text_width(head.text, head.size, bold=True) + sum(10.0 + badge_width(badge) for badge in card.badges))
     width = max(NARROWEST, LEFT + max(widths) + RIGHT)
-    height = ABOVE + sum(line.above + line.size * LEADING for line in card.lines) + BELOW
+    height = ABOVE + sum(line.above + line.size * LEADING for line in (head, *rest)) + BELOW
     return replace(card, width=width, height=height)
 
 

@@ -6,10 +6,11 @@ regression solves exactly. Lines that are then almost straight are made straight
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from composer.views.drawing.grid import LayerGrid
+from composer.views.drawing.grid import LayerGrid, Vertex
 
 BETWEEN = 28.0  # space between a box and the next box or line
 BETWEEN_LINES = 6.0  # space between two lines, in addition to the width of their lanes
@@ -20,10 +21,10 @@ SNAP = 9.0  # a line that deviates less than this is made straight
 
 @dataclass(frozen=True)
 class Hop:
-    """A piece of a line from one layer to the next. The piece is straight if ``x[lower] == x[upper] + shift``."""
+    """A piece of a line from one layer to the next. The piece is straight if ``lower.x == upper.x + shift``."""
 
-    upper: int
-    lower: int
+    upper: Vertex
+    lower: Vertex
     shift: float
     weight: float
     merges: bool = False  # one of several equal lines into a box: the box is centred below all of them, not below one
@@ -31,21 +32,20 @@ class Hop:
 
 #: Of every vertex, its neighbours, each with the x relative to the neighbour's at which their line is straight, and the
 #: weight of that line.
-Pulls = list[list[tuple[int, float, float]]]
+Pulls = dict[Vertex, list[tuple[Vertex, float, float]]]
 
 
-def columns(grid: LayerGrid, hops: Sequence[Hop]) -> list[float]:
-    """The centre of every vertex; the leftmost edge is at zero."""
-    above: Pulls = [[] for _ in grid.vertices]
-    below: Pulls = [[] for _ in grid.vertices]
+def columns(grid: LayerGrid, hops: Sequence[Hop]) -> None:
+    """Set the centre of every vertex; the leftmost edge is at zero."""
+    above: Pulls = defaultdict(list)
+    below: Pulls = defaultdict(list)
     for hop in hops:
         above[hop.lower].append((hop.upper, hop.shift, hop.weight))
         below[hop.upper].append((hop.lower, -hop.shift, hop.weight))
+    both = {vertex: [*above[vertex], *below[vertex]] for vertex in grid.vertices}
 
-    xs = [0.0] * len(grid.vertices)
     for layer in grid.layers:
-        _settle(grid, layer, xs, [0.0] * len(layer), [1.0] * len(layer))
-    both = [[*higher, *lower] for higher, lower in zip(above, below, strict=True)]
+        _settle(layer, [0.0] * len(layer), [1.0] * len(layer))
     for sweep in range(PASSES):
         down = sweep % 2 == 0
         one_sided = sweep < PASSES // 2  # first propagate positions through all layers, then balance both sides
@@ -54,28 +54,26 @@ def columns(grid: LayerGrid, hops: Sequence[Hop]) -> list[float]:
             targets, weights = [], []
             for vertex in layer:
                 # A weak pull to the current position keeps vertices without neighbours where they are.
-                near = [(xs[vertex], 1e-3), *((xs[other] + shift, weight) for other, shift, weight in pulls[vertex])]
+                near = [(vertex.x, 1e-3), *((other.x + shift, weight) for other, shift, weight in pulls[vertex])]
                 weights.append(sum(weight for _, weight in near))
                 targets.append(sum(x * weight for x, weight in near) / weights[-1])
-            _settle(grid, layer, xs, targets, weights)
+            _settle(layer, targets, weights)
 
-    strands = _strands(grid, hops)
+    strands = _strands(grid.vertices, hops)
     for _ in range(ROUNDS):
         for strand in strands:
-            _straighten(grid, strand, xs, both)
-    left = min((x - vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
-    return [x - left for x in xs]
+            _straighten(grid, strand, both)
+    left = min((vertex.x - vertex.width / 2 for vertex in grid.vertices), default=0.0)
+    for vertex in grid.vertices:
+        vertex.x -= left
 
 
-def _distance(grid: LayerGrid, left: int, right: int) -> float:
+def _distance(left: Vertex, right: Vertex) -> float:
     """The least distance between the centres of two neighbours in a layer."""
-    a, b = grid.vertices[left], grid.vertices[right]
-    return (a.width + b.width) / 2 + (BETWEEN_LINES if a.name is None and b.name is None else BETWEEN)
+    return (left.width + right.width) / 2 + (BETWEEN_LINES if left.name is None and right.name is None else BETWEEN)
 
 
-def _settle(
-    grid: LayerGrid, layer: Sequence[int], xs: list[float], targets: Sequence[float], weights: Sequence[float]
-) -> None:
+def _settle(layer: Sequence[Vertex], targets: Sequence[float], weights: Sequence[float]) -> None:
     """Move a layer as near to its target positions as order and spacing allow (isotonic regression).
 
     Neighbours that would collide are pooled and move together.
@@ -84,7 +82,7 @@ def _settle(
     offsets = []
     pools: list[tuple[float, float, int]] = []  # (mean target, weight, vertices), means increasing
     for i, vertex in enumerate(layer):
-        offset += _distance(grid, layer[i - 1], vertex) if i else 0.0
+        offset += _distance(layer[i - 1], vertex) if i else 0.0
         offsets.append(offset)
         mean, weight, count = targets[i] - offset, weights[i], 1
         while pools and pools[-1][0] > mean:
@@ -94,21 +92,21 @@ def _settle(
         pools.append((mean, weight, count))
     settled = [mean for mean, _, count in pools for _ in range(count)]
     for vertex, base, offset in zip(layer, settled, offsets, strict=True):
-        xs[vertex] = base + offset
+        vertex.x = base + offset
 
 
-Strand = list[tuple[int, float]]  # vertices from top to bottom, each with its x relative to the first vertex
+Strand = list[tuple[Vertex, float]]  # vertices from top to bottom, each with its x relative to the first vertex
 
 
-def _strands(grid: LayerGrid, hops: Sequence[Hop]) -> list[Strand]:
+def _strands(vertices: Sequence[Vertex], hops: Sequence[Hop]) -> list[Strand]:
     """Disjoint paths that should be straight, chosen greedily: hops with the largest weight come first."""
-    following: dict[int, Hop] = {}
-    leading: dict[int, Hop] = {}
+    following: dict[Vertex, Hop] = {}
+    leading: dict[Vertex, Hop] = {}
     for hop in sorted(hops, key=lambda hop: -hop.weight):
         if not hop.merges and hop.upper not in following and hop.lower not in leading:
             following[hop.upper] = leading[hop.lower] = hop
     strands = []
-    for vertex in range(len(grid.vertices)):
+    for vertex in vertices:
         if vertex in leading:
             continue
         strand = [(vertex, 0.0)]
@@ -119,20 +117,19 @@ def _strands(grid: LayerGrid, hops: Sequence[Hop]) -> list[Strand]:
     return sorted(strands, key=len, reverse=True)
 
 
-def _straighten(grid: LayerGrid, strand: Strand, xs: list[float], neighbours: Pulls) -> None:
+def _straighten(grid: LayerGrid, strand: Strand, neighbours: Pulls) -> None:
     """Straighten the longest pieces of the strand that fit between their neighbours, by one common x each."""
-    places = {vertex: grid.layers[grid.vertices[vertex].layer].index(vertex) for vertex, _ in strand}
     start = 0
     while start < len(strand):
         low, high = float("-inf"), float("inf")
         stop = start
         for vertex, shift in strand[start:]:
-            layer, place = grid.layers[grid.vertices[vertex].layer], places[vertex]
+            layer, place = grid.layers[vertex.layer], vertex.place
             least, most = float("-inf"), float("inf")
             if place:
-                least = xs[layer[place - 1]] + _distance(grid, layer[place - 1], vertex)
+                least = layer[place - 1].x + _distance(layer[place - 1], vertex)
             if place + 1 < len(layer):
-                most = xs[layer[place + 1]] - _distance(grid, vertex, layer[place + 1])
+                most = layer[place + 1].x - _distance(vertex, layer[place + 1])
             if max(low, least - shift) > min(high, most - shift):
                 break
             low, high, stop = max(low, least - shift), min(high, most - shift), stop + 1
@@ -142,9 +139,9 @@ def _straighten(grid: LayerGrid, strand: Strand, xs: list[float], neighbours: Pu
         piece = strand[start:stop]
         members = {vertex for vertex, _ in piece}
         # The piece is pulled by its neighbours outside of it; a piece without any stays at its mean.
-        pulls = [(sum(xs[vertex] - shift for vertex, shift in piece) / len(piece), 0.1)]
+        pulls = [(sum(vertex.x - shift for vertex, shift in piece) / len(piece), 0.1)]
         pulls += [
-            (xs[other] + apart - shift, weight)
+            (other.x + apart - shift, weight)
             for vertex, shift in piece
             for other, apart, weight in neighbours[vertex]
             if other not in members
@@ -154,5 +151,5 @@ def _straighten(grid: LayerGrid, strand: Strand, xs: list[float], neighbours: Pu
         near = [x for x, _ in pulls[1:] if low <= x <= high and abs(x - base) < SNAP]
         base = min(near, key=lambda x: abs(x - base)) if near else min(max(base, low), high)
         for vertex, shift in piece:
-            xs[vertex] = base + shift
+            vertex.x = base + shift
         start = stop

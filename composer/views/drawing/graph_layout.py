@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from composer.views.drawing.columns import Hop, columns
-from composer.views.drawing.grid import LayerGrid, Link, layered
+from composer.views.drawing.grid import LayerGrid, Link, Vertex, layered
 
 __all__ = ["Box", "Curve", "GraphLayout", "Link", "Point", "Route", "lay_out"]
 
@@ -86,50 +86,49 @@ def lay_out(
     """Place boxes of the given (width, height). Boxes of ``bottom`` without readers go to the last layer."""
     grid = layered(sizes, links, bottom)
     ports = _ports(grid, links)
-    xs = columns(grid, _hops(grid, links, ports))
-    rows = _rows(grid, xs)
+    columns(grid, _hops(grid, links, ports))
+    rows = _rows(grid)
     boxes = {}
-    for vertex, x in zip(grid.vertices, xs, strict=True):
+    for vertex in grid.vertices:
         if vertex.name is not None:
-            y = (rows[vertex.layer].top + rows[vertex.layer].bottom - vertex.height) / 2
-            boxes[vertex.name] = Box(x - vertex.width / 2, y, vertex.width, vertex.height)
+            y = rows[vertex.layer].middle - vertex.height / 2
+            boxes[vertex.name] = Box(vertex.x - vertex.width / 2, y, vertex.width, vertex.height)
     routes = tuple(
-        Route(link, _curves(grid, chain, ends, xs, rows))
-        for link, chain, ends in zip(links, grid.chains, ports, strict=True)
+        Route(link, _curves(chain, ends, rows)) for link, chain, ends in zip(links, grid.chains, ports, strict=True)
     )
-    width = max((x + vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
-    return GraphLayout(boxes, routes, width, rows[-1].bottom + rows[-1].gap if rows else 0.0)
+    width = max((vertex.x + vertex.width / 2 for vertex in grid.vertices), default=0.0)
+    height = rows[-1].bottom + rows[-1].gap if rows else 0.0
+    return GraphLayout(boxes, routes, width, height)
 
 
 def _ports(grid: LayerGrid, links: Sequence[Link]) -> list[tuple[float, float]]:
     """The x at which each link leaves its upper box and enters its lower box, relative to the box's middle."""
-    places = grid.places()
-    arrivals: dict[int, list[int]] = defaultdict(list)
-    departures: dict[int, list[int]] = defaultdict(list)
+    arrivals: dict[Vertex, list[int]] = defaultdict(list)
+    departures: dict[Vertex, list[int]] = defaultdict(list)
     for number, chain in enumerate(grid.chains):
         departures[chain[0]].append(number)
-        if not _flat(grid, chain):
+        if not _flat(chain):
             arrivals[chain[-1]].append(number)
 
     start, end = [0.0] * len(links), [0.0] * len(links)
     # All signals leave a box from its middle; loose links leave beside the middle, on the side of their target.
     for box, numbers in departures.items():
-        aside = grid.vertices[box].width / 4
-        signals = [places[grid.chains[number][1]] for number in numbers if not links[number].loose]
+        aside = box.width / 4
+        signals = [grid.chains[number][1].place for number in numbers if not links[number].loose]
         middle = sum(signals) / len(signals) if signals else 0.0
         for number in numbers:
             chain = grid.chains[number]
-            if _flat(grid, chain):
-                start[number] = aside if places[chain[1]] > places[box] else -aside
-                end[number] = -start[number] / aside * grid.vertices[chain[1]].width / 4
+            if _flat(chain):
+                start[number] = aside if chain[1].place > box.place else -aside
+                end[number] = -start[number] / aside * chain[1].width / 4
             elif links[number].loose:
-                start[number] = aside if places[chain[1]] >= middle else -aside
+                start[number] = aside if chain[1].place >= middle else -aside
     for box, numbers in arrivals.items():
-        numbers.sort(key=lambda number: (places[grid.chains[number][-2]], start[number]))
+        numbers.sort(key=lambda number: (grid.chains[number][-2].place, start[number]))
         main = [i for i, number in enumerate(numbers) if links[number].main]
         middle = main[0] if main else (len(numbers) - 1) / 2
         reach = max(middle, len(numbers) - 1 - middle, 1)
-        step = min(PORTS, (grid.vertices[box].width / 2 - INSET) / reach)
+        step = min(PORTS, (box.width / 2 - INSET) / reach)
         for i, number in enumerate(numbers):
             end[number] = (i - middle) * step
     return list(zip(start, end, strict=True))
@@ -137,16 +136,16 @@ def _ports(grid: LayerGrid, links: Sequence[Link]) -> list[tuple[float, float]]:
 
 def _hops(grid: LayerGrid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
     """The pieces of lines with their weights for ``columns``: large for long trunks, small for loose links."""
-    hops: dict[tuple[int, int, float], Hop] = {}
+    hops: dict[tuple[Vertex, Vertex, float], Hop] = {}
     arrivals = Counter(chain[-1] for link, chain in zip(links, grid.chains, strict=True) if not link.loose)
     for link, chain, (start, end) in zip(links, grid.chains, ports, strict=True):
-        if _flat(grid, chain):
+        if _flat(chain):
             continue
         for upper, lower in pairwise(chain):
-            shift = (start if upper == chain[0] else 0.0) - (end if lower == chain[-1] else 0.0)
-            points = (grid.vertices[upper].name is None) + (grid.vertices[lower].name is None)
+            shift = (start if upper is chain[0] else 0.0) - (end if lower is chain[-1] else 0.0)
+            points = (upper.name is None) + (lower.name is None)
             weight = (1.0, 2.0, 8.0)[points] * (0.2 if link.loose and points < 2 else 1.5 if link.main else 1.0)
-            merges = lower == chain[-1] and not link.main and arrivals[lower] > 1
+            merges = lower is chain[-1] and not link.main and arrivals[lower] > 1
             hops[upper, lower, shift] = Hop(upper, lower, shift, weight, merges)
     return list(hops.values())
 
@@ -157,51 +156,49 @@ class _Row:
     bottom: float
     gap: float  # space below the row
 
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
 
-def _rows(grid: LayerGrid, xs: Sequence[float]) -> list[_Row]:
+
+def _rows(grid: LayerGrid) -> list[_Row]:
     sideways = [0.0] * len(grid.layers)  # the largest horizontal distance of a line below each layer
     bows = [False] * len(grid.layers)
     for chain in grid.chains:
-        bows[grid.vertices[chain[0]].layer] |= _flat(grid, chain)
+        bows[chain[0].layer] |= _flat(chain)
         for upper, lower in pairwise(chain):
-            layer = grid.vertices[upper].layer
-            sideways[layer] = max(sideways[layer], abs(xs[upper] - xs[lower]))
+            sideways[upper.layer] = max(sideways[upper.layer], abs(upper.x - lower.x))
     rows: list[_Row] = []
     for number, vertices in enumerate(grid.layers):
         top = rows[-1].bottom + rows[-1].gap if rows else 0.0
         last = number == len(grid.layers) - 1
         gap = 0.0 if last and not bows[number] else GAP + min(SLOPE, 0.1 * sideways[number])
-        rows.append(_Row(top, top + max(grid.vertices[vertex].height for vertex in vertices), gap))
+        rows.append(_Row(top, top + max(vertex.height for vertex in vertices), gap))
     return rows
 
 
-def _flat(grid: LayerGrid, chain: Sequence[int]) -> bool:
+def _flat(chain: Sequence[Vertex]) -> bool:
     """Whether a (loose) link joins two boxes of one layer."""
-    return grid.vertices[chain[0]].layer == grid.vertices[chain[-1]].layer
+    return chain[0].layer == chain[-1].layer
 
 
-def _curves(
-    grid: LayerGrid, chain: Sequence[int], ends: tuple[float, float], xs: Sequence[float], rows: Sequence[_Row]
-) -> tuple[Curve, ...]:
-    first, last = grid.vertices[chain[0]], grid.vertices[chain[-1]]
-    row = rows[first.layer]
-    x, y = xs[chain[0]] + ends[0], (row.top + row.bottom + first.height) / 2
-    goal = xs[chain[-1]] + ends[1]
-    if _flat(grid, chain):  # a curve below the two boxes
+def _curves(chain: Sequence[Vertex], ends: tuple[float, float], rows: Sequence[_Row]) -> tuple[Curve, ...]:
+    first, last, row = chain[0], chain[-1], rows[chain[0].layer]
+    x, goal = first.x + ends[0], last.x + ends[1]
+    curves = list(_straight(x, row.middle + first.height / 2, row.bottom))
+    if _flat(chain):  # a curve below the two boxes
         depth = row.bottom + row.gap - STUB
-        up = _straight(goal, row.bottom, (row.top + row.bottom + last.height) / 2)
-        return (*_straight(x, y, row.bottom), ((x, row.bottom), (x, depth), (goal, depth), (goal, row.bottom)), *up)
+        curves.append(((x, row.bottom), (x, depth), (goal, depth), (goal, row.bottom)))
+        return (*curves, *_straight(goal, row.bottom, row.middle + last.height / 2))
 
-    curves = list(_straight(x, y, row.bottom))
     y = row.bottom
     for vertex in chain[1:]:
-        row = rows[grid.vertices[vertex].layer]
-        there = goal if vertex == chain[-1] else xs[vertex]
+        row = rows[vertex.layer]
+        there, below = (goal, row.middle - last.height / 2) if vertex is last else (vertex.x, row.bottom)
         middle = (y + row.top - STUB) / 2
         curves.append(((x, y), (x, middle), (there, middle), (there, row.top - STUB)))
-        x = there
-        y = (row.top + row.bottom - last.height) / 2 if vertex == chain[-1] else row.bottom
-        curves += _straight(x, row.top - STUB, y)
+        curves += _straight(there, row.top - STUB, below)
+        x, y = there, below
     return tuple(curves)
 
 

@@ -8,6 +8,7 @@ these points: they carry the same signal, and one trunk with branches reads bett
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
@@ -27,31 +28,53 @@ class Link:
     main: bool = False  # enters the target in the middle
     loose: bool = False  # drawn, but without influence on the layers of its boxes
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.source, self.target
 
-@dataclass(frozen=True)
+
+@dataclass(eq=False)
 class Vertex:
-    """A box, or (without a name) the place where long links pass through a layer."""
+    """A box, or (without a name) the place where long links pass through a layer.
+
+    place: the position in the layer, from the left
+    x: the centre
+    """
 
     layer: int
     width: float
     height: float
     name: str | None = None
+    place: int = 0
+    x: float = 0.0
+
+
+#: The neighbours of every vertex in the layer above, or in the layer below.
+Neighbours = dict[Vertex, list[Vertex]]
 
 
 @dataclass
 class LayerGrid:
+    layers: list[list[Vertex]]  # vertices from left to right
     vertices: list[Vertex] = field(default_factory=list)
-    layers: list[list[int]] = field(default_factory=list)  # vertices from left to right
-    chains: list[tuple[int, ...]] = field(default_factory=list)  # for each link, its vertices from top to bottom
+    chains: list[tuple[Vertex, ...]] = field(default_factory=list)  # for each link, its vertices from top to bottom
 
-    def add(self, vertex: Vertex) -> int:
+    def add(self, vertex: Vertex) -> Vertex:
+        vertex.place = len(self.layers[vertex.layer])
+        self.layers[vertex.layer].append(vertex)
         self.vertices.append(vertex)
-        self.layers[vertex.layer].append(len(self.vertices) - 1)
-        return len(self.vertices) - 1
+        return vertex
 
-    def places(self) -> dict[int, int]:
-        """Each vertex's position in its layer."""
-        return {vertex: place for layer in self.layers for place, vertex in enumerate(layer)}
+    def arrange(self, layers: Iterable[Iterable[Vertex]]) -> None:
+        """Take over an order of every layer's vertices."""
+        self.layers = [list(layer) for layer in layers]
+        for layer in self.layers:
+            _number(layer)
+
+
+def _number(layer: Iterable[Vertex]) -> None:
+    for place, vertex in enumerate(layer):
+        vertex.place = place
 
 
 def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str]) -> LayerGrid:
@@ -59,9 +82,9 @@ def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bot
     rank = _ranks(sizes, links, bottom)
     grid = LayerGrid(layers=[[] for _ in range(max(rank.values(), default=-1) + 1)])
     boxes = {name: grid.add(Vertex(rank[name], *size, name)) for name, size in sizes.items()}
-    trunks: dict[tuple[str, bool, int], int] = {}
+    trunks: dict[tuple[str, bool, int], Vertex] = {}
     for link in links:
-        upper, lower = sorted((link.source, link.target), key=rank.__getitem__)
+        upper, lower = sorted(link.ends, key=rank.__getitem__)
         points = []
         for layer in range(rank[upper] + 1, rank[lower]):
             key = (upper, link.loose, layer)
@@ -88,20 +111,19 @@ def _ranks(names: Iterable[str], links: Sequence[Link], bottom: Collection[str])
 
 def _order(grid: LayerGrid) -> None:
     """Sort each layer by its neighbours' barycenters, down and up in turn, and keep the order with fewest crossings."""
-    above: list[list[int]] = [[] for _ in grid.vertices]
-    below: list[list[int]] = [[] for _ in grid.vertices]
-    hops = {hop for chain in grid.chains for hop in pairwise(chain)}
-    for upper, lower in sorted(hops):
-        if grid.vertices[upper].layer != grid.vertices[lower].layer:
+    above: Neighbours = defaultdict(list)
+    below: Neighbours = defaultdict(list)
+    for upper, lower in dict.fromkeys(hop for chain in grid.chains for hop in pairwise(chain)):
+        if upper.layer != lower.layer:
             above[lower].append(upper)
             below[upper].append(lower)
 
     # Sweeps find a local optimum, so they start from several orders: long lines on the right, on the left, mirrored.
     given = grid.layers
-    lanes_first = [sorted(layer, key=lambda vertex: grid.vertices[vertex].name is not None) for layer in given]
+    lanes_first = [sorted(layer, key=lambda vertex: vertex.name is not None) for layer in given]
     best, fewest = given, _crossings(grid, below)
     for start in (given, lanes_first, [layer[::-1] for layer in given]):
-        grid.layers = [list(layer) for layer in start]
+        grid.arrange(start)
         for sweep in range(SWEEPS):
             if fewest == 0:
                 break
@@ -113,44 +135,36 @@ def _order(grid: LayerGrid) -> None:
             crossings = _crossings(grid, below)
             if crossings < fewest:
                 best, fewest = [list(layer) for layer in grid.layers], crossings
-    grid.layers = best
+    grid.arrange(best)
 
 
-def _sort(grid: LayerGrid, layer: list[int], neighbours: list[list[int]]) -> None:
-    # Places are relative to the layer's length, so that a vertex without neighbours can be compared by its own place.
-    near = {neighbour for vertex in layer for neighbour in neighbours[vertex]}
-    place: dict[int, float] = {}
-    for index in {grid.vertices[vertex].layer for vertex in near}:
-        other = grid.layers[index]
-        place |= {vertex: (position + 0.5) / len(other) for position, vertex in enumerate(other)}
-    centre = {
-        vertex: sum(place[neighbour] for neighbour in neighbours[vertex]) / len(neighbours[vertex])
-        if neighbours[vertex]
-        else (position + 0.5) / len(layer)
-        for position, vertex in enumerate(layer)
-    }
-    layer.sort(key=centre.__getitem__)
+def _sort(grid: LayerGrid, layer: list[Vertex], neighbours: Neighbours) -> None:
+    def centre(vertex: Vertex) -> float:
+        # Places are relative to the layer's length, so that a vertex without neighbours can be compared by its own.
+        near = neighbours[vertex] or [vertex]
+        return sum((other.place + 0.5) / len(grid.layers[other.layer]) for other in near) / len(near)
+
+    layer[:] = sorted(layer, key=centre)
+    _number(layer)
 
 
-def _crossings(grid: LayerGrid, below: list[list[int]]) -> int:
-    places = grid.places()
+def _crossings(grid: LayerGrid, below: Neighbours) -> int:
     total = 0
     for layer in grid.layers:
         seen: list[int] = []
         for upper in layer:
-            ends = [places[lower] for lower in below[upper]]
+            ends = [lower.place for lower in below[upper]]
             total += sum(len(seen) - bisect_right(seen, end) for end in ends)
             for end in ends:
                 insort(seen, end)
     return total
 
 
-def _exchange(grid: LayerGrid, above: list[list[int]], below: list[list[int]]) -> None:
+def _exchange(grid: LayerGrid, above: Neighbours, below: Neighbours) -> None:
     """Swap neighbours in a layer while that saves crossings, which barycenters leave behind on ties."""
-    places = grid.places()
 
-    def between(left: int, right: int) -> int:
-        return sum(places[a] > places[b] for ends in (above, below) for a in ends[left] for b in ends[right])
+    def between(left: Vertex, right: Vertex) -> int:
+        return sum(a.place > b.place for ends in (above, below) for a in ends[left] for b in ends[right])
 
     for _ in range(EXCHANGES):
         better = False
@@ -159,7 +173,7 @@ def _exchange(grid: LayerGrid, above: list[list[int]], below: list[list[int]]) -
                 left, right = layer[i], layer[i + 1]
                 if between(left, right) > between(right, left):
                     layer[i], layer[i + 1] = right, left
-                    places[left], places[right] = i + 1, i
+                    left.place, right.place = i + 1, i
                     better = True
         if not better:
             return

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from composer.views.drawing.graph_layout import Box, GraphLayout, Point, along
+from composer.views.drawing.cards import SMALL, text_width
+from composer.views.drawing.graph_layout import Box, GraphLayout, Point, Route, along
 
 HEIGHT = 15.0
 CELL = 48.0
 STEPS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73)  # where on a curve a label may sit, the best first
 SAMPLES = 24
-
-
-@dataclass(frozen=True)
-class Wish:
-    route: int
-    width: float
-    needed: bool  # shown even if it overlaps something
 
 
 class _Drawn:
@@ -47,39 +40,41 @@ def _cells(box: Box) -> list[tuple[int, int]]:
     return [(column, row) for column in columns for row in range(int(box.y // CELL), int(box.bottom // CELL) + 1)]
 
 
-def place_labels(layout: GraphLayout, wishes: Sequence[Wish]) -> list[Box | None]:
-    """A place for each wished label; None for a label that is not needed and finds no free place."""
+def place_labels(layout: GraphLayout, labels: Sequence[tuple[str, bool]]) -> list[Box | None]:
+    """A place for the label of each line: its text, and whether it is needed, even where it overlaps something.
+
+    None for a label that is not needed and finds no free place.
+    """
     drawn = _Drawn()
     for box in layout.boxes.values():
         drawn.add_box(box)
-    for number, route in enumerate(layout.routes):
-        drawn.add_line(route.samples(SAMPLES), _owner(layout, number))
-    places: list[Box | None] = [None] * len(wishes)
+    for route in layout.routes:
+        drawn.add_line(route.samples(SAMPLES), _owner(route))
+    places: list[Box | None] = [None] * len(labels)
     labelled: set[tuple[str, float]] = set()  # between two layers, a signal's shape is shown only once
-    for index in sorted(range(len(wishes)), key=lambda index: not wishes[index].needed):
-        wish = wishes[index]
-        route, owner = layout.routes[wish.route], _owner(layout, wish.route)
+    for index in sorted(range(len(labels)), key=lambda index: not labels[index][1]):
+        (text, needed), route = labels[index], layout.routes[index]
+        width, owner = text_width(text, SMALL) + 8.0, _owner(route)
         # A port's name belongs at the end of its line; the label of a loose link may stand anywhere along the line.
         middle = len(route.bends) // 2
         curves = route.bends[middle:] + route.bends[:middle] if route.link.loose else route.bends[-1:]
         best, fewest = None, 0
         for curve in curves:
-            if not wish.needed and (owner, curve[3][1]) in labelled:
+            if not needed and (owner, curve[3][1]) in labelled:
                 continue
             for step in STEPS:
                 x, y = along(curve, step)
-                box = Box(x - wish.width / 2, y - HEIGHT / 2, wish.width, HEIGHT)
+                box = Box(x - width / 2, y - HEIGHT / 2, width, HEIGHT)
                 conflicts = drawn.conflicts(box, owner)
                 if best is None or conflicts < fewest:
                     best, fewest = box, conflicts
-        if best is not None and (wish.needed or fewest == 0):
+        if best is not None and (needed or fewest == 0):
             places[index] = best
             drawn.add_box(best)
             labelled.add((owner, route.bends[-1][3][1]))
     return places
 
 
-def _owner(layout: GraphLayout, number: int) -> str:
+def _owner(route: Route) -> str:
     """The signal of a line. A label may overlap other lines of the same signal."""
-    link = layout.routes[number].link
-    return f"{'loose' if link.loose else 'signal'} {link.source}"
+    return f"{'loose' if route.link.loose else 'signal'} {route.link.source}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from composer.views.drawing import captions
 from composer.views.drawing.captions import Summary
-from composer.views.drawing.difference import Difference, differences
+from composer.views.drawing.cards import BADGES, CHANGES, Card, cards
+from composer.views.drawing.difference import differences
 from composer.views.drawing.panel import wires
 
 # The characters to escape: all but letters, digits and signs that are no markup in Mermaid, HTML or Markdown. A full
@@ -26,7 +26,6 @@ STYLES = {
     "changed": "stroke:#8a5a00,stroke-width:3px",
     "same": "stroke:#d3dae2,color:#52606d",
 }
-CHANGES = 6  # lines of differences shown in a node
 
 
 def mermaid(summary: Summary, against: Summary | None = None) -> str:
@@ -34,18 +33,14 @@ def mermaid(summary: Summary, against: Summary | None = None) -> str:
     classes: dict[str, list[str]] = defaultdict(list)
     classes["frame"] = ["model"] if against is None else ["comparison", "before", "after"]
     if against is None:
-        body = _subgraph("model", f"{summary['family']} · {captions.totals(summary)}", _graph(summary, "n", classes))
+        title = f"{summary['family']} · {captions.totals(summary)}"
+        body = _subgraph("model", title, _graph(summary, cards(summary), "n", classes))
     else:
         difference = differences(against, summary)
-        sides = [
-            line
-            for side, each in (("before", against), ("after", summary))
-            for line in _subgraph(
-                side,
-                f"{side}: {each['family']} · {captions.totals(each)}",
-                _graph(each, side[0], classes, difference, side == "after"),
-            )
-        ]
+        sides = []
+        for side, each in (("before", against), ("after", summary)):
+            graph = _graph(each, cards(each, difference, side == "after"), side[0], classes)
+            sides += _subgraph(side, f"{side}: {each['family']} · {captions.totals(each)}", graph)
         body = _subgraph("comparison", difference.sentence, [*sides, "    before ~~~ after"], "LR")
     lines = ["flowchart TD", *body]
     for name, style in STYLES.items():  # in this order, so that marks override the other styles
@@ -59,48 +54,26 @@ def _subgraph(name: str, title: str, lines: Iterable[str], direction: str = "TB"
     return [f"    subgraph {name}[{_quoted(title)}]", *(f"    {line}" for line in inner), "    end"]
 
 
-def _graph(
-    summary: Summary,
-    prefix: str,
-    classes: dict[str, list[str]],
-    difference: Difference | None = None,
-    after: bool = True,
-) -> Iterator[str]:
+def _graph(summary: Summary, shown: Sequence[Card], prefix: str, classes: dict[str, list[str]]) -> Iterator[str]:
     # Ids are numbered, because a name may be any text, even a reserved word of Mermaid such as "end".
-    shapes = captions.shapes(summary)
-    ids = {name: f"{prefix}{number}" for number, name in enumerate(shapes)}
-    if difference is not None:
-        for name in shapes:
-            classes[difference.mark(name)].append(ids[name])
-
-    for entry in summary["inputs"]:
-        classes["input"].append(ids[entry["name"]])
-        said = [captions.field(entry) + (", generated" if entry.get("generated") else ""), shapes[entry["name"]]]
-        yield f"    {ids[entry['name']]}([{_label(entry['name'], said, difference, after)}])"
-    for node in summary["nodes"]:
-        streams = node.get("runs") == "streams"
-        classes["streams" if streams else "once"].append(ids[node["name"]])
-        said = [*_details(node), f"{shapes[node['name']]} · {captions.parameters(node.get('parameters', 0))}"]
-        said += ["streams"] if streams else []
-        yield f"    {ids[node['name']]}[{_label(node['name'], said, difference, after)}]"
-    for link, port, named in wires(summary):
-        arrow = "-.-" if link.loose else "-->"
-        label = _quoted(port if named else shapes[link.source])
-        yield f"    {ids[link.source]} {arrow}|{label}| {ids[link.target]}"
+    ids = {card.name: f"{prefix}{number}" for number, card in enumerate(shown)}
+    for card in shown:
+        style = "input" if card.kind == "input" else card.runs or "once"
+        for name in (style, card.mark):
+            classes[name].append(ids[card.name])
+        begin, end = ("([", "])") if style == "input" else ("[", "]")
+        yield f"    {ids[card.name]}{begin}{_label(card)}{end}"
+    for wire in wires(summary):
+        arrow = "-.-" if wire.link.loose else "-->"
+        yield f"    {ids[wire.link.source]} {arrow}|{_quoted(wire.label)}| {ids[wire.link.target]}"
 
 
-def _details(node: Mapping[str, Any]) -> list[str]:
-    predicts = [f"predicts {node['predicts']}"] if node.get("predicts") else []
-    return [captions.block(node), *node.get("contents", ()), *predicts]
-
-
-def _label(name: str, said: list[str], difference: Difference | None, after: bool) -> str:
-    lines = [f"<b>{_escaped(name)}</b>", *map(_escaped, said)]
-    if difference is not None and (mark := difference.mark(name)) != "same":
-        changes = difference.changed.get(name, ())
-        lines.append(f"<i>{mark}</i>")
-        lines += [_escaped(change.shown(after)) for change in changes[:CHANGES]]
-        lines += [f"and {len(changes) - CHANGES} more"] if len(changes) > CHANGES else []
+def _label(card: Card) -> str:
+    lines = [f"<b>{_escaped(card.name)}</b>", *map(_escaped, (*card.details, card.size))]
+    lines += [card.runs] if card.runs else []
+    lines += [f"<i>{card.mark}</i>"] if card.mark in BADGES else []
+    lines += map(_escaped, card.changes[:CHANGES])
+    lines += [f"and {len(card.changes) - CHANGES} more"] if len(card.changes) > CHANGES else []
     return '"' + "<br/>".join(lines) + '"'
 
 

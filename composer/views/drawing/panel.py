@@ -4,35 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from composer.views.drawing import captions
 from composer.views.drawing.captions import Summary
-from composer.views.drawing.cards import SMALL, Card, text_width
-from composer.views.drawing.graph_layout import Box, GraphLayout, Link, lay_out
-from composer.views.drawing.labels import Wish, place_labels
+from composer.views.drawing.cards import Card, text_width
+from composer.views.drawing.graph_layout import Box, GraphLayout, Link, Route, lay_out
+from composer.views.drawing.labels import place_labels
 
 SHARED = "shared weights"
 HEADING, TOTALS = 15.0, 12.0  # font sizes
 
 
+class Wire(NamedTuple):
+    """A link of a graph with its port and its label: the port's name (``named``), or the shape of its signal."""
+
+    link: Link
+    port: str
+    label: str
+    named: bool
+
+
+class Line(NamedTuple):
+    """A line of a panel, with its label and the label's place, if there is room for the label."""
+
+    route: Route
+    text: str
+    label: Box | None
+    fresh: bool  # whether the other graph of a comparison does not have the line
+
+
 @dataclass(frozen=True)
 class Panel:
-    cards: tuple[Card, ...]
+    cards: Sequence[Card]
     layout: GraphLayout
-    texts: tuple[str, ...]  # the label of each line of the layout
-    labels: tuple[Box | None, ...]  # the place of each label
-    fresh: frozenset[int]  # the lines that the other graph of a comparison does not have
+    lines: Sequence[Line]
     heading: str  # in a comparison: before or after
     totals: str
 
     @property
+    def labels(self) -> list[Box]:
+        return [line.label for line in self.lines if line.label is not None]
+
+    @property
     def left(self) -> float:
-        return min([0.0, *(label.x for label in self.labels if label)])
+        return min([0.0, *(label.x for label in self.labels)])
 
     @property
     def width(self) -> float:
         """The width of the drawing, including labels that extend beyond its boxes."""
-        return max([self.layout.width, *(label.right for label in self.labels if label)]) - self.left
+        return max([self.layout.width, *(label.right for label in self.labels)]) - self.left
 
     @property
     def heading_width(self) -> float:
@@ -43,35 +64,25 @@ class Panel:
 
 def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
     """The panel of the graph ``summary`` with the cards ``shown``; ``other`` is the graph to compare with."""
-    shapes, lines = captions.shapes(summary), list(wires(summary))
-    known = {(link.source, link.target, port) for link, port, _ in (wires(other) if other else ())}
-    fresh = {i for i, (link, port, _) in enumerate(lines) if (link.source, link.target, port) not in known}
-    texts = [port if said else shapes[link.source] for link, port, said in lines]
-    links = [link for link, _, _ in lines]
+    every = list(wires(summary))
+    known = {(*wire.link.ends, wire.port) for wire in (every if other is None else wires(other))}
     heads = [node["name"] for node in summary["nodes"] if node.get("predicts")]
-    layout = lay_out({card.name: (card.width, card.height) for card in shown}, links, heads)
-    wishes = [
-        Wish(number, text_width(text, SMALL) + 8.0, needed=said)
-        for number, (text, (_, _, said)) in enumerate(zip(texts, lines, strict=True))
+    layout = lay_out({card.name: (card.width, card.height) for card in shown}, [wire.link for wire in every], heads)
+    labels = place_labels(layout, [(wire.label, wire.named) for wire in every])
+    lines = [
+        Line(route, wire.label, label, (*wire.link.ends, wire.port) not in known)
+        for route, wire, label in zip(layout.routes, every, labels, strict=True)
     ]
-    labels = place_labels(layout, wishes)
-    return Panel(
-        tuple(shown),
-        layout,
-        tuple(texts),
-        tuple(labels),
-        frozenset(fresh if other else ()),
-        heading,
-        captions.totals(summary),
-    )
+    return Panel(shown, layout, lines, heading, captions.totals(summary))
 
 
-def wires(summary: Summary) -> Iterator[tuple[Link, str, bool]]:
-    """Each line, its port, and whether its label is the port's name rather than the shape of its signal."""
+def wires(summary: Summary) -> Iterator[Wire]:
+    shapes = captions.shapes(summary)
     for node in summary["nodes"]:
         for number, (port, sources) in enumerate(node["from"].items()):
             for source in sources:
-                yield Link(source, node["name"], main=number == 0 and len(sources) == 1), port, number > 0
+                link = Link(source, node["name"], main=number == 0 and len(sources) == 1)
+                yield Wire(link, port, port if number else shapes[source], number > 0)
         for owner in node.get("shares", ()):
             if owner != node["name"]:
-                yield Link(owner, node["name"], loose=True), SHARED, True
+                yield Wire(Link(owner, node["name"], loose=True), SHARED, SHARED, True)

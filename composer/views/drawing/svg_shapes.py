@@ -19,7 +19,7 @@ from composer.views.drawing.cards import (
     text_width,
 )
 from composer.views.drawing.graph_layout import Box, Route
-from composer.views.drawing.panel import SHARED, Panel
+from composer.views.drawing.panel import SHARED, Line, Panel
 from composer.views.drawing.svg_elements import child, number
 
 ROUND = 8.0
@@ -31,25 +31,27 @@ TONES = {"name": palette.INK, "detail": palette.INK, "small": palette.SOFT, "cha
 
 def draw_panel(page: ET.Element, panel: Panel, x: float, y: float) -> None:
     graph = child(page, "g", class_="graph", transform=f"translate({number(x)} {number(y)})")
-    lines = child(graph, "g", class_="lines", fill="none", stroke_width=1.5)
-    news = palette.MARKS["removed" if panel.heading == "before" else "added"]
-    colours = [
-        news if index in panel.fresh else palette.SHARED if route.link.loose else palette.LINE
-        for index, route in enumerate(panel.layout.routes)
-    ]
+    paths = child(graph, "g", class_="lines", fill="none", stroke_width=1.5)
     # New lines come last, so that a line with the same trunk does not hide them.
-    for index, route in sorted(enumerate(panel.layout.routes), key=lambda each: each[0] in panel.fresh):
-        _draw_line(lines, route, colours[index])
+    for line in sorted(panel.lines, key=lambda line: line.fresh):
+        _draw_line(paths, line.route, _colour(line, panel))
     for card in panel.cards:
         _draw_card(graph, card, panel.layout.boxes[card.name])
     words = child(graph, "g", class_="labels", font_size=SMALL, text_anchor="middle", fill=palette.SOFT)
-    for text, place, colour in zip(panel.texts, panel.labels, colours, strict=True):
+    for line in panel.lines:
+        place, colour = line.label, _colour(line, panel)
         if place is None:
             continue
         child(words, "rect", x=place.x, y=place.y, width=place.width, height=place.height, rx=4, fill=palette.PAPER)
-        label = child(words, "text", text, x=place.x + place.width / 2, y=place.y + 11.3)
+        label = child(words, "text", line.text, x=place.x + place.width / 2, y=place.y + 11.3)
         if colour != palette.LINE:
             label.set("fill", colour)
+
+
+def _colour(line: Line, panel: Panel) -> str:
+    if line.fresh:
+        return palette.MARKS["removed" if panel.heading == "before" else "added"]
+    return palette.SHARED if line.route.link.loose else palette.LINE
 
 
 def _draw_line(lines: ET.Element, route: Route, colour: str) -> None:
@@ -75,7 +77,9 @@ def _draw_card(graph: ET.Element, card: Card, box: Box) -> None:
     group = child(graph, "g", class_=f"node {card.mark}".strip())
     child(group, "title", card.tooltip)
     muted = card.mark == "same"
-    _draw_box(group, box, card.streams and not muted, palette.HAIR if muted else palette.accent(card.kind), card.mark)
+    _draw_box(
+        group, box, card.runs != "" and not muted, palette.HAIR if muted else palette.accent(card.kind), card.mark
+    )
     y = box.y + ABOVE
     for line in card.lines:
         y += line.above + line.size * LEADING
@@ -120,10 +124,10 @@ def legend(panels: Sequence[Panel]) -> list[tuple[str, str]]:
     """The signs that occur in these panels, each with its meaning."""
     shown = [card for panel in panels for card in panel.cards]
     items = []
-    if any(card.streams for card in shown):
+    if any(card.runs for card in shown):
         items.append(("streams", "streams, step by step"))
-        items += [("once", "runs once")] if not all(card.streams for card in shown) else []
-    if any(route.link.loose for panel in panels for route in panel.layout.routes):
+        items += [("once", "runs once")] if not all(card.runs for card in shown) else []
+    if any(line.route.link.loose for panel in panels for line in panel.lines):
         items.append((SHARED, SHARED))
     marks = {card.mark for card in shown}
     return items + [(mark, mark) for mark in (*palette.MARKS, "same") if mark in marks]

@@ -5,7 +5,7 @@ from composer.views.figures.class_figures import class_figures, judged_batches
 from composer.views.figures.fonts import lacking
 from composer.views.figures.gradient_figures import gradient_by_step, gradient_figure
 from composer.views.figures.learning_curves import learning_curves, throughput
-from composer.views.figures.style import png, save
+from composer.views.figures.style import png, save_figures
 from composer.views.figures.write import write_figures
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "lacking",
     "learning_curves",
     "png",
-    "save",
+    "save_figures",
     "throughput",
     "write_figures",
 ]

@@ -18,7 +18,7 @@ from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Batch
 from composer.views.drawing import palette
-from composer.views.figures.probe import first_row, first_source, read_inputs, time_axes, with_gradients
+from composer.views.figures.probe import read_inputs, some_rows, time_axes, with_gradients
 from composer.views.figures.style import label, new_figure, styled
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
     An example of a path is 'decoder.layers.0.cross'. Generated sequences are teacher-forced. As queries, their steps
     are labelled by the tokens they predict; as keys, by the tokens they read.
     """
-    example = first_row(batch)
+    example = some_rows(batch, [0])
     maps: dict[str, AttentionMap] = {}
     with with_gradients(graph), torch.no_grad(), watch() as seen:
         inputs = read_inputs(graph, example.signals)
@@ -97,7 +97,7 @@ def _place(node: str, path: str) -> str:
 
 def _sources(node: Node, module: nn.Module) -> tuple[str, str]:
     """The signals that the queries and the keys come from."""
-    x = first_source(node)
+    x = node.inputs[0]  # its main input
     memory = node.sources.get("memory", ()) if "memory" in Signature.of(type(module)).ports else ()
     return x, memory[0] if memory else x
 

@@ -18,16 +18,12 @@ CHANNELS = 4  # channels drawn at most, one below the other
 
 @styled
 def forecast_figure(
-    title: str,
-    predicted: Tensor,
-    bounds: Sequence[Tensor] | None = None,
-    given: Tensor | None = None,
-    wanted: Tensor | None = None,
-) -> Figure:
+    title: str, predicted: Tensor, bounds: Sequence[Tensor], given: Tensor | None, wanted: Tensor
+) -> Figure:  # fmt: skip
     """The forecast for one example. All tensors are (steps, channels).
 
-    bounds: lower and upper bounds at every step; None if there are none
-    given: the steps before the forecast, of the same channels
+    bounds: lower and upper bounds at every step; empty if there are none
+    given: the steps before the forecast, of the same channels; None if there are none
     wanted: the target
     """
     count = min(CHANNELS, predicted.shape[1])
@@ -38,14 +34,11 @@ def forecast_figure(
     for channel, axes in enumerate(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]):
         if given is not None:
             axes.plot(range(start), given[:, channel].tolist(), color=palette.SOFT, linewidth=1.4, label="given")
-        if bounds is not None:
+        if bounds:
             drawn = (bound[:, channel].tolist() for bound in bounds)
             axes.fill_between(ahead, *drawn, color=COLOURS[0], alpha=0.18, linewidth=0, label="95 % of what it draws")
         axes.plot(ahead, predicted[:, channel].tolist(), color=COLOURS[0], label="predicted")
-        if wanted is not None:
-            axes.plot(
-                ahead, wanted[:, channel].tolist(), color=COLOURS[1], linewidth=1.4, linestyle="--", label="wanted"
-            )
+        axes.plot(ahead, wanted[:, channel].tolist(), color=COLOURS[1], linewidth=1.4, linestyle="--", label="wanted")
         if predicted.shape[1] > 1:
             axes.set_ylabel(f"channel {channel + 1}")
         if channel == 0:

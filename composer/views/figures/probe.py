@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -10,7 +10,6 @@ from torch.utils import _pytree as pytree
 
 from composer.core.signals import Signal, Timed
 from composer.graph.graph import Graph, evaluating
-from composer.graph.nodes import Node
 from composer.objectives import Batch
 
 
@@ -24,16 +23,18 @@ def with_gradients(graph: Graph) -> Iterator[None]:
         yield
 
 
-def first_row(batch: Batch) -> Batch:
-    """The first example alone, without its padding."""
-
-    def alone(signal: Signal) -> Signal:
-        if not isinstance(signal, Timed):
-            return type(signal)(signal.values[:1])
-        count = max(1, int(signal.counts[0]))
-        return type(signal)(signal.values[:1, :count], signal.counts[:1].clone())
-
-    return Batch({name: alone(signal) for name, signal in batch.signals.items()})
+def some_rows(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Some rows of a batch, as long as the longest of them."""
+    some: Batch = pytree.tree_map(lambda leaf: leaf[list(rows)], batch)
+    time = {
+        name: max(1, int(signal.counts.max())) for name, signal in some.signals.items() if isinstance(signal, Timed)
+    }
+    signals = {
+        name: signal.steps(0, time[name]) if isinstance(signal, Timed) else signal
+        for name, signal in some.signals.items()
+    }
+    weights = {name: weight[:, : time[name]] if name in time else weight for name, weight in some.weights.items()}
+    return Batch(signals, weights)
 
 
 def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal]:
@@ -47,13 +48,8 @@ def time_axes(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, str]:
     """For each signal with a time axis, the field whose time steps it follows."""
     axes = {name: field.axis or name for name, field in graph.plan.inputs.items() if field.timed}
     for node in graph.plan.nodes:
-        source = first_source(node)
+        source = node.inputs[0]  # its main input
         output, read = signals[node.name], signals[source]
         if source in axes and isinstance(output, Timed) and isinstance(read, Timed) and output.time == read.time:
             axes[node.name] = axes[source]
     return axes
-
-
-def first_source(node: Node) -> str:
-    """The main input of a node, which is its first."""
-    return node.inputs[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from composer.views.drawing import palette
 from composer.views.figures.style import COLOURS, label, new_figure, styled
@@ -19,23 +20,20 @@ APART = 0.022  # least distance between two named points, as a share of the figu
 GROUPS = len(COLOURS)  # groups with a colour of their own; the others are grey
 
 
-def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
-    """Points (N, D) in their first principal components, (N, count), and each component's share of variance, (count,).
+def principal(points: Tensor) -> tuple[Tensor, Tensor]:
+    """Points (N, D) in their first two principal components, (N, 2), and each component's share of variance, (2,).
 
-    The sign of a component is arbitrary; it is chosen so that the component's largest entry is positive. If there are
-    fewer components than ``count``, the remaining coordinates are 0.
+    The sign of a component is arbitrary; it is chosen so that the component's largest entry is positive. Of a single
+    component, the second coordinate is 0.
     """
     centred = points.double() - points.double().mean(0)
     _, sizes, directions = torch.linalg.svd(centred, full_matrices=False)
-    kept = min(count, len(sizes))
-    directions = directions[:kept]
+    shares, directions = (sizes.square() / sizes.square().sum().clamp(min=1e-30))[:2], directions[:2]
+    significant = sizes[:2] > 1e-6 * sizes[:1]  # smaller components are rounding errors
     largest = directions.gather(1, directions.abs().argmax(1, keepdim=True))
     directions = directions * torch.where(largest < 0, -1.0, 1.0)
-    shares = sizes.square() / sizes.square().sum().clamp(min=1e-30)
-    found, explained = torch.zeros(len(points), count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
-    significant = sizes[:kept] > 1e-6 * sizes[:1]  # smaller components are rounding errors
-    found[:, :kept], explained[:kept] = (centred @ directions.T) * significant, shares[:kept]
-    return found, explained
+    lacking = (0, 2 - len(shares))
+    return pad((centred @ directions.T) * significant, lacking), pad(shares, lacking)
 
 
 @styled

@@ -6,14 +6,16 @@ Figures are made without pyplot, so that no window system is needed, and no figu
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_bytes
 from composer.views.drawing import palette
 from composer.views.figures.fonts import families, with_glyphs
+from composer.views.tables import cut_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,14 +91,19 @@ def png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, png(figure))
+def save_figures(folder: Path, figures: Mapping[str, Figure]) -> dict[str, Path]:
+    """Write figures as PNGs into a folder, each atomically. Returns their paths by their names."""
+    paths = {name: folder / f"{name}.png" for name in figures}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            write_bytes(paths[name], png(figure))
+    except OSError as error:
+        raise UserError(f"cannot make the folder '{folder}', or write in it: {error.strerror}.") from error
+    return paths
 
 
 def label(token: str) -> str:
     """A token as a label: visible signs for spaces, and a box for characters that the font lacks."""
     shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
-    shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-    return with_glyphs(shown)
+    return with_glyphs(cut_text(shown, LONGEST))

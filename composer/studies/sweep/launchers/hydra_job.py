@@ -1,11 +1,13 @@
-"""A job of a Hydra program, ready to be sent to another process and run there."""
+"""A job of a Hydra program, ready to be sent to another process and run there, and the loop that runs many of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Generic, TypeVar
 
 from hydra import version
 from hydra.core.global_hydra import GlobalHydra
@@ -21,6 +23,9 @@ NextJob = Callable[[], Job | None]
 
 #: Receives the number of a job that has ended, and what it returned.
 Ended = Callable[[int, JobReturn], None]
+
+#: What a launcher knows a job by that it has started.
+Started = TypeVar("Started")
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,49 @@ class JobTask:
             job_dir_key="hydra.sweep.dir",
             job_subdir_key="hydra.sweep.subdir",
         )
+
+
+class Jobs(ABC, Generic[Started]):
+    """Runs as many jobs at a time as there is room for, and asks for the next one whenever a job has ended.
+
+    A launcher says how its jobs are started, which of them have ended, and what these returned.
+    """
+
+    room: int
+
+    @abstractmethod
+    def start(self, jobs: Sequence[Job]) -> Iterator[Started]:
+        """Start these jobs, in their order."""
+
+    @abstractmethod
+    def wait(self, running: Sequence[Started]) -> Sequence[Started]:
+        """Wait, and return those that have ended, if any."""
+
+    @abstractmethod
+    def result(self, job: Started, number: int) -> JobReturn:
+        """What a job returned that has ended, whatever became of it."""
+
+    def stop(self, running: Sequence[Started]) -> None:
+        """Let jobs save their trials, and wait for their end. By default they go on without this process."""
+
+    def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
+        running: dict[Started, int] = {}
+        returns: dict[int, JobReturn] = {}
+        try:
+            while True:
+                ready = list(islice(iter(next_job, None), self.room - len(running)))
+                for (number, _), started in zip(ready, self.start(ready), strict=True):
+                    running[started] = number
+                if not running:
+                    return returns
+                for over in self.wait(list(running)):
+                    number = running.pop(over)
+                    returns[number] = self.result(over, number)
+                    ended(number, returns[number])
+        except (KeyboardInterrupt, SystemExit):
+            self.stop(list(running))
+            raise
 
 
 def died(number: int, how: str) -> JobReturn:

@@ -11,87 +11,72 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, NextJob, died
+from composer.studies.sweep.launchers.hydra_job import Job, Jobs, JobTask, died
 
 #: The modules that the server imports before the first fork.
 PRELOADED = ["composer.training.run.train", "composer.studies.sweep.job"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JobProcess:
     """
+    connection: receives what the job returned
     environment: variables of the process, such as the GPU that it sees
     """
 
-    number: int
     process: BaseProcess
+    connection: Connection
     environment: dict[str, str]
 
 
-@dataclass(frozen=True)
-class ParallelJobs:
-    """Runs as many jobs at a time as there are environments, and asks for the next one whenever one of these is free.
-
+class ParallelJobs(Jobs[JobProcess]):
+    """
+    environments: the variables of the processes that run at a time
     threads: of a process whose config does not set trainer.threads
     """
 
-    task: JobTask
-    environments: list[dict[str, str]]
-    threads: int
+    def __init__(self, task: JobTask, environments: Sequence[dict[str, str]], threads: int) -> None:
+        self.task, self.threads, self.room = task, threads, len(environments)
+        self.free = list(environments)
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(PRELOADED)
 
-    def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOADED)
-        free, returns = list(self.environments), dict[int, JobReturn]()
-        running: dict[Connection, JobProcess] = {}
+    def start(self, jobs: Sequence[Job]) -> Iterator[JobProcess]:
+        for job in jobs:
+            receiver, sender = self.context.Pipe(duplex=False)
+            arguments = (self.task, job, self.threads, self.free[0], sender)
+            process = self.context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
+            process.start()
+            sender.close()
+            yield JobProcess(process, receiver, self.free.pop(0))
+
+    def wait(self, running: Sequence[JobProcess]) -> Sequence[JobProcess]:
+        ready = wait([job.connection for job in running])
+        return [job for job in running if job.connection in ready]
+
+    def result(self, job: JobProcess, number: int) -> JobReturn:
         try:
-            while True:
-                while free and (job := next_job()) is not None:
-                    connection, process = self.start(context, job, free[0])
-                    running[connection] = JobProcess(job[0], process, free.pop(0))
-                if not running:
-                    return returns
-                ready = wait(list(running))
-                for connection in [each for each in running if each in ready]:
-                    over = running.pop(connection)
-                    returns[over.number] = result(connection, over)
-                    free.append(over.environment)
-                    ended(over.number, returns[over.number])
-        except (KeyboardInterrupt, SystemExit):
-            for each in running.values():  # which save their trials
-                each.process.terminate()
-            for each in running.values():
-                each.process.join()
-            raise
+            found = job.connection.recv()
+            job.process.join()
+        except EOFError:
+            job.process.join()
+            found = died(number, f"ended with code {job.process.exitcode}")
+        job.connection.close()
+        self.free.append(job.environment)
+        return found
 
-    def start(self, context: Any, job: Job, environment: dict[str, str]) -> tuple[Connection, BaseProcess]:
-        receiver, sender = context.Pipe(duplex=False)
-        arguments = (self.task, job, self.threads, environment, sender)
-        process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
-        process.start()
-        sender.close()
-        return receiver, process
-
-
-def result(connection: Connection, over: JobProcess) -> JobReturn:
-    """The result of a process that has ended, whatever became of it."""
-    try:
-        found = connection.recv()
-        over.process.join()
-    except EOFError:
-        over.process.join()
-        found = died(over.number, f"ended with code {over.process.exitcode}")
-    connection.close()
-    return found
+    def stop(self, running: Sequence[JobProcess]) -> None:
+        for job in running:
+            job.process.terminate()
+        for job in running:
+            job.process.join()
 
 
 def environments(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[dict[str, str]]:

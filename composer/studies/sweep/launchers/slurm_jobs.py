@@ -7,16 +7,15 @@ that are queued or running when the sweep is stopped stay in Slurm's queue.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hydra.core.utils import JobReturn
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
-from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, NextJob, died
+from composer.studies.sweep.launchers.hydra_job import Job, Jobs, JobTask, died
 
 #: Seconds between two looks for results.
 POLL = 1.0
@@ -43,75 +42,58 @@ class SlurmTask:
         return extra("submitit", "hydra/launcher=slurm", "slurm").helpers.DelayedSubmission(self, job)
 
 
-@dataclass
-class SlurmJobs:
+class SlurmJobs(Jobs[Any]):
     """
     folder: of the scripts and the output of the jobs; %j stands for a job's number
-    jobs: at a time
+    room: for jobs at a time
     parameters: of submitit, as in conf/hydra/launcher/slurm.yaml
     """
 
-    task: JobTask
-    folder: str
-    jobs: int
-    max_num_timeout: int
-    parameters: Mapping[str, Any]
-    ended_at: dict[int, float] = field(default_factory=dict)
-
-    def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
-        submitit = extra("submitit", "hydra/launcher=slurm", "slurm")
-        executor = self.executor(submitit)
-        running: dict[int, Any] = {}
-        returns: dict[int, JobReturn] = {}
-        while True:
-            ready = list(islice(iter(next_job, None), self.jobs - len(running)))
-            running |= self.submit(submitit, executor, ready)
-            if not running:
-                return returns
-            over = [number for number, job in running.items() if self.over(number, job)]
-            for number in over:
-                returns[number] = self.result(submitit, running.pop(number), number)
-                ended(number, returns[number])
-            if not over:
-                time.sleep(POLL)
-
-    def executor(self, submitit: Any) -> Any:
+    def __init__(
+        self, task: JobTask, folder: str, room: int, max_num_timeout: int, parameters: Mapping[str, Any]
+    ) -> None:
+        self.task, self.room, self.parameters = task, room, parameters
+        self.submitit = extra("submitit", "hydra/launcher=slurm", "slurm")
+        self.ended_at: dict[Any, float] = {}
         try:
-            executor = submitit.AutoExecutor(self.folder, cluster="slurm", slurm_max_num_timeout=self.max_num_timeout)
+            self.executor = self.submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=max_num_timeout)
         except RuntimeError as error:
             raise UserError(
                 "hydra/launcher=slurm: the command srun is not found. Start the sweep where jobs can be submitted."
             ) from error
-        given = {key: value for key, value in self.parameters.items() if value is not None}
-        executor.update_parameters(**{key if key in COMMON else f"slurm_{key}": given[key] for key in given})
-        return executor
+        given = {key: value for key, value in parameters.items() if value is not None}
+        self.executor.update_parameters(**{key if key in COMMON else f"slurm_{key}": given[key] for key in given})
 
-    def submit(self, submitit: Any, executor: Any, ready: Sequence[Job]) -> dict[int, Any]:
-        """Queue some jobs as one array."""
-        if not ready:
-            return {}
-        task = SlurmTask(self.task, self.parameters["cpus_per_task"])
-        try:
-            jobs = executor.map_array(task, ready)
-        except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
-            raise UserError(f"hydra/launcher=slurm: sbatch refuses the jobs: {error}") from error
-        return {number: job for (number, _), job in zip(ready, jobs, strict=True)}
+    def start(self, jobs: Sequence[Job]) -> Iterator[Any]:
+        """Queue the jobs as one array."""
+        if jobs:
+            task = SlurmTask(self.task, self.parameters["cpus_per_task"])
+            failures = self.submitit.core.utils.FailedJobError, self.submitit.core.utils.FailedSubmissionError
+            try:
+                yield from self.executor.map_array(task, jobs)
+            except failures as error:
+                raise UserError(f"hydra/launcher=slurm: sbatch refuses the jobs: {error}") from error
 
-    def over(self, number: int, job: Any) -> bool:
+    def wait(self, running: Sequence[Any]) -> Sequence[Any]:
+        found = [job for job in running if self.over(job)]
+        if not found:
+            time.sleep(POLL)
+        return found
+
+    def over(self, job: Any) -> bool:
         """Whether a job has a result, or Slurm calls it ended and no result has come for some time."""
         if job.paths.result_pickle.exists():
             return True
         if not job.done():
             return False
-        return time.monotonic() - self.ended_at.setdefault(number, time.monotonic()) > PATIENCE
+        return time.monotonic() - self.ended_at.setdefault(job, time.monotonic()) > PATIENCE
 
-    def result(self, submitit: Any, job: Any, number: int) -> JobReturn:
-        self.ended_at.pop(number, None)
+    def result(self, job: Any, number: int) -> JobReturn:
+        self.ended_at.pop(job, None)
         if not job.paths.result_pickle.exists():
             words = (job.stderr() or "").strip()[-1000:] or f"see {job.paths.stderr}"
             return died(number, f"ended without a result, in Slurm's state {job.state}: {words}")
         try:
             return job.result()
-        except submitit.core.utils.UncompletedJobError as error:
+        except self.submitit.core.utils.UncompletedJobError as error:
             return died(number, f"ended: {error}")

@@ -15,9 +15,10 @@ from composer.core.binding import bind_section
 from composer.core.block import Positive
 from composer.core.problems import ConfigError, Report
 from composer.metrics import direction
+from composer.runs.record import with_present_keys
 from composer.studies.tuning.search_space import Space, parse_space
 from composer.training.run.plan import check_config
-from composer.training.settings import Count, renamed
+from composer.training.settings import Count
 
 #: The direction of a search in the terms of Optuna and of W&B.
 GOALS = {"min": "minimize", "max": "maximize"}
@@ -105,5 +106,6 @@ def plan_search(composed: Composed, ranges: Mapping[str, str]) -> SearchPlan:
     training = composed.values["training"]
     resources = (training["validate_every"], training["steps"])
     fixed = tuple(text for text in composed.overrides if not text.lstrip("+~").startswith(("search=", "search.")))
-    metric = settings.metric or f"valid/{renamed(training).get('monitor') or check_config(composed).training.monitor}"
+    monitor = with_present_keys(training).get("monitor")
+    metric = settings.metric or f"valid/{monitor or check_config(composed).training.monitor}"
     return SearchPlan(replace(settings, metric=metric), fixed, direction(metric), resources)

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from composer.config.composition import Composed
 from composer.core import registry
-from composer.core.binding import show_value
-from composer.core.problems import ConfigError, Invalid, Report, UserError
+from composer.core.problems import ConfigError, Invalid, Report, UserError, show_value
 from composer.core.program import CONF
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob

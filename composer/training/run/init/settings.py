@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from composer.config.composition import Composed
-from composer.core.binding import bind_section, show_value
+from composer.core.binding import bind_knobs, keyword_knobs
 from composer.core.block import Range
-from composer.core.problems import Locate, Report
+from composer.core.problems import Locate, Report, show_value
 
 #: Names of the other run, each with its name or names in this run; a list stands for equal names.
 Renamed = list[str] | dict[str, str | list[str]]
@@ -17,7 +17,7 @@ Renamed = list[str] | dict[str, str | list[str]]
 Steps = Annotated[int, Range(low=0)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Init:
     """
     origin: the other run's folder, its checkpoint or a safetensors file (the key ``from``); None for no transfer
@@ -29,7 +29,6 @@ class Init:
     """
 
     origin: str | None = None
-    _: KW_ONLY
     nodes: Renamed | None = None
     fields: Renamed | None = None
     partial: bool = False
@@ -39,20 +38,23 @@ class Init:
 
 def bind_init(section: Mapping[str, Any] | None, locate: Locate) -> Init:
     """Check the section. Runs that were made before it existed have none."""
-    origin, settings = None, {} if section is None else section
-    if isinstance(settings, Mapping):
-        origin, settings = settings.get("from"), {key: value for key, value in settings.items() if key != "from"}
+    settings = {} if section is None else section
+    knobs = {"from" if name == "origin" else name: knob for name, knob in keyword_knobs(Init).items()}
     with Report.raised(locate) as report:
+        if not isinstance(settings, Mapping):
+            report.add("init", f"expected a mapping, found {show_value(settings)}.")
+            settings = {}
+        origin = settings.get("from")
         if origin is not None and (not isinstance(origin, str) or not origin):
             what = f"expected the folder of a run, a checkpoint or a safetensors file, found {show_value(origin)}."
             report.add("init.from", what)
-        with report.collecting():
-            init = bind_section("init", Init, settings, "init", locate)(origin)
+            settings = {key: value for key, value in settings.items() if key != "from"}
+        bound = bind_knobs("init", knobs, settings, "init", report) or {}
     with Report.raised(locate) as report:
         for name in ("nodes", "fields", "partial"):
-            if origin is None and getattr(init, name) not in (None, False):
+            if origin is None and bound.get(name) not in (None, False):
                 report.add(f"init.{name}", "has no effect: init.from does not say whose weights to take.")
-    return init
+    return Init(origin=bound.pop("from", None), **bound)
 
 
 def node_configs(composed: Composed) -> dict[str, dict[str, Any]]:

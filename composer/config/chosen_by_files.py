@@ -1,7 +1,8 @@
-"""Paths that a config of others names: below its own folder and below the working folder, unless the user says more.
+"""What a YAML file chooses, and only the command line may: the file may be somebody else's.
 
-A value counts as the user's if the command line has it. All other values that lead elsewhere are refused, wherever
-they come from: only those that a file of this package sets are known to be harmless.
+A file names paths below its own folder and below the working folder, unless the user says more. A value counts as the
+user's if the command line has it. All other values that lead elsewhere are refused, wherever they come from: only those
+that a file of this package sets are known to be harmless.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from composer.config.general import PATHS, chosen_by_files
 from composer.config.layers import Layers
 from composer.config.overrides import ALLOW_PATHS
 from composer.config.yaml_files import ConfigFolder
-from composer.core.problems import Problem
+from composer.core.problems import UNRESOLVED, Problem, Report
 from composer.core.storage.addresses import is_remote
+
+#: The keys outside of ``data`` and ``model`` that name paths.
+PATHS = ("runs", "resume", "init.from")
 
 #: The sections whose texts are overrides and ranges of overrides.
 OF_OVERRIDES = ("study", "search")
@@ -31,7 +34,7 @@ OF_OVERRIDES = ("study", "search")
 BETWEEN = re.compile(r"[\s=,()\[\]{}'\":]+")
 
 
-def unasked(
+def chosen_by_files(
     values: Mapping[str, Any], overrides: Iterable[Override], layers: Layers, folders: Sequence[ConfigFolder]
 ) -> list[Problem]:
     """Problems for what only the command line can choose: code, a run to go on with, and paths that lead anywhere.
@@ -41,21 +44,52 @@ def unasked(
     folders: the folders of configs
     """
     typed = frozenset(key for override in overrides for key in _keys(override.key_or_group, override.value()))
-    problems = chosen_by_files(values, typed)
+    problems = _code_and_runs(values, typed)
     others = [folder.path for folder in folders if not folder.trusted]
     if problems or not others or values.get("allow_paths") is True:
         return problems
     config = OmegaConf.create(layers.values)
     texts = {_value(config, key) for key in typed}
+    below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *others)]
+    for key, text in named_paths(values):
+        if text in texts or any(key == own or key.startswith(f"{own}.") for own in typed) or _ours(layers, key, text):
+            continue
+        remote = key.startswith("data.") and is_remote(text)
+        place = text if remote else leads_elsewhere(text, below)
+        if place is not None:
+            option = re.sub(r"(\.\d+)+$", "", key)  # of a list's item, the list
+            link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
+            message = (
+                f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
+                f"paths below these two only. If you want this one, type it ({option}=...), or let the files name any "
+                f"path: {ALLOW_PATHS[0]}."
+            )
+            problems.append(Problem(key, message))
+    return problems
 
-    def trusted(key: str, text: str) -> bool:
-        if text in texts or any(key == own or key.startswith(f"{own}.") for own in typed):
-            return True
-        last = layers.set_by.get(key, [-1])[-1]
-        file = layers.files[last][1] if last >= 0 else None
-        return file is not None and file.trusted and layers.value(key, last) == text
 
-    return paths_elsewhere(values, others, trusted)
+def _code_and_runs(values: Mapping[str, Any], typed: Container[str]) -> list[Problem]:
+    """Problems for code, a run to go on with (by a config and with data of its own), and the leave to name any path.
+
+    typed: the keys that the command line sets
+    """
+    report = Report()
+    plugins, resume = values.get("plugins"), values.get("resume")
+    if isinstance(plugins, list) and plugins and "plugins" not in typed:
+        message = "a file cannot choose code to run. If you trust this code, name it on the command line, too: "
+        report.add("plugins", f"{message}'plugins=[{','.join(map(str, plugins))}]'")
+    if resume not in (None, UNRESOLVED) and "resume" not in typed:
+        report.add("resume", f"a file cannot choose a run to go on with. Name it on the command line: resume={resume}")
+    if values.get("allow_paths") is True and "allow_paths" not in typed:
+        report.add("allow_paths", "a file cannot allow itself any path. Leave it out here, and type --allow-paths.")
+    return report.problems
+
+
+def _ours(layers: Layers, key: str, text: str) -> bool:
+    """Whether a file of this package sets the text at a key."""
+    last = layers.set_by.get(key, [-1])[-1]
+    file = layers.files[last][1] if last >= 0 else None
+    return file is not None and file.trusted and layers.value(key, last) == text
 
 
 def _value(config: DictConfig, key: str) -> str | None:
@@ -72,31 +106,6 @@ def _keys(key: str, value: Any) -> Iterator[str]:
             yield from _keys(f"{key}.{name}", item)
     else:
         yield key
-
-
-def paths_elsewhere(
-    values: Mapping[str, Any], folders: Sequence[Path], trusted: Callable[[str, str], bool]
-) -> list[Problem]:
-    """A problem for every path of a config that leads elsewhere and that the user has not typed.
-
-    folders: the folders of configs other than this package's
-    trusted: whether the text at a key is the user's, or is set by a file of this package
-    """
-    below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *folders)]
-    problems = []
-    for key, text in named_paths(values):
-        remote = key.startswith("data.") and is_remote(text)
-        place = None if trusted(key, text) else text if remote else leads_elsewhere(text, below)
-        if place is not None:
-            typed = re.sub(r"(\.\d+)+$", "", key)
-            link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
-            message = (
-                f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
-                f"paths below these two only. If you want this one, type it ({typed}=...), or let the files name any "
-                f"path: {ALLOW_PATHS[0]}."
-            )
-            problems.append(Problem(key, message))
-    return problems
 
 
 def named_paths(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -8,15 +8,15 @@ only for rows whose tokens are shown as something else, so that no data is store
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from composer.core.signals import Ids, Signal
+from composer.core.signals import Ids
+from composer.data.codecs.codec import Place, TokenCodec
 from composer.data.packed.packed_rows import PackedRows, Packer, padded
-from composer.data.tables.table import TableRow
+from composer.data.tables.record_batch import RecordBatch
 
 #: Appended to the name of a field: its kept texts among the packed rows, and its references among a record's values.
 TEXTS = ".texts"
@@ -25,30 +25,18 @@ TEXTS = ".texts"
 BETWEEN = b"\xff"
 
 
-@runtime_checkable
-class SpelledCodec(Protocol):
-    """A codec of texts, or of words, whose values can be spelled without a vocabulary."""
-
-    @abstractmethod
-    def spelled(self, value: Any) -> str:
-        """The text that ``show`` gives for the tokens of a value, if every word is in the vocabulary."""
-
-    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[Any]: ...
-    def show(self, signal: Signal) -> list[str]: ...
-
-
 class KeptTexts:
     """Packs the texts of a field: for each row, the list of the values that count as its text."""
 
     measured = True
 
-    def __init__(self, codec: SpelledCodec) -> None:
+    def __init__(self, codec: TokenCodec) -> None:
         self.codec = codec
 
     def packer(self) -> Packer:
         return Packer(torch.uint8)
 
-    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[bytes]:
+    def encode(self, values: list[Any], place: Place) -> list[bytes]:
         shown = self.codec.show(Ids(*padded(self.codec.encode([texts[0] for texts in values], place))))
         rows = [list(dict.fromkeys(map(self.codec.spelled, texts))) for texts in values]
         return [  # nothing for a row whose only text is the one that its tokens are shown as
@@ -57,11 +45,11 @@ class KeptTexts:
         ]
 
 
-def column(records: Sequence[TableRow], name: str) -> list[Any]:
+def column(batch: RecordBatch, name: str) -> list[Any]:
     """The values of a field; by the name of its kept texts, for every record the list of all its values."""
-    if name in records[0].values:
-        return [record.values[name] for record in records]
-    return [[record.values[name.removesuffix(TEXTS)]] for record in records]
+    if name in batch.columns:
+        return batch.columns[name]
+    return [[value] for value in batch.columns[name.removesuffix(TEXTS)]]
 
 
 def kept_texts(packed: PackedRows, rows: Sequence[int]) -> list[list[str]]:
