@@ -23,6 +23,7 @@ from torch import nn
 
 from composer.core.capabilities import check_capabilities, offers
 from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.program import shipped
 
 #: The packages of blocks that are always loaded: the kernel's combinators and the catalogue.
 BLOCKS = ("composer.graph.combinators", "composer.catalogue")
@@ -164,6 +165,10 @@ def _import_package(name: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"there is no file '{path}' (looked in {Path.cwd()}).")
+    catalogue = shipped("blocks")
+    if path.resolve().is_relative_to(catalogue.resolve()):
+        parts = path.resolve().relative_to(catalogue.resolve()).with_suffix("").parts
+        return importlib.import_module(".".join(["composer.catalogue", *parts]))
     name = f"composer_plugin_{path.stem}_{hashlib.sha1(str(path.resolve()).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -118,3 +118,8 @@ def test_a_declared_attribute_may_be_of_a_class_made_of_its_type():
     check_capabilities(type("Own", (nn.Module,), {"rate_factors": OrderedDict(decay=0.1), "out_dim": 4}))
     with pytest.raises(UserError, match="says out_dim = True, expected int or None"):
         check_capabilities(type("Own", (nn.Module,), {"out_dim": True}))
+
+
+def test_a_file_of_the_catalogue_is_the_module_that_is_loaded():
+    module = registry.import_plugin(str(ROOT / "blocks" / "norm" / "rms.py"))
+    assert module.RMSNorm is registry.blocks("norm")["rms"]
