@@ -12,12 +12,10 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-import conf
+from composer.core.program import CONF
 from composer.core.signals import Field
 from composer.testing.strategies import block_configs
 from tests.support.graphs import BREAKAGES, graphs
-
-CONF = Path(next(iter(conf.__path__)))
 
 #: Where the made files are, as a config writes it; ``Case.command`` and the trials put the folder in its place.
 FILES = "FILES"
