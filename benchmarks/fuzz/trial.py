@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.fuzz.cases import OWN, Case
 from benchmarks.fuzz.damage import damage
-from composer.cli.main import describe, parsed, planned
 from composer.cli.main import main as command
+from composer.cli.main import parsed, planned, show_graph
 from composer.config.composition import Composed, compose
 from composer.core.problems import UserError, user_errors
 from composer.testing import LAWS, broken, graph_subject
@@ -161,8 +161,8 @@ def _described(words: list[str]) -> TrainingPlan | None:
     def run() -> int:
         options = parsed(["describe", *words])
         with user_errors():
-            plans.append(planned(options))
-            describe(plans[0], options)
+            plans.append(planned(options, options.overrides))
+            show_graph(plans[0], options)
         return 0
 
     return plans[0] if _Said.of(run).code == 0 else None

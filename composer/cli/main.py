@@ -184,9 +184,10 @@ def run_blocks(options: argparse.Namespace) -> None:
 def run_describe(options: argparse.Namespace) -> None:
     """A table of the graph: shapes, parameters, FLOPs, state."""
     plan = planned(options, options.overrides)
-    if options.signals:
-        show_signals(plan, options)
-        return
+    (show_signals if options.signals else show_graph)(plan, options)
+
+
+def show_graph(plan: TrainingPlan, options: argparse.Namespace) -> None:
     from composer.graph.describe import summarise
     from composer.views.graph_tables import graph_table
 

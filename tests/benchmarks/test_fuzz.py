@@ -67,7 +67,7 @@ def test_tables_of_any_number_of_fields_are_drawn_and_some_are_accepted(folder, 
 
 
 def test_an_error_of_python_in_a_refusal_is_found(folder, tmp_path, monkeypatch):
-    def refuse(options):
+    def refuse(options, overrides):
         raise UserError("the data cannot be read (TypeError: empty(): argument 'size')")
 
     monkeypatch.setattr(trials, "planned", refuse)
