@@ -43,7 +43,8 @@ class SearchPath:
     def __init__(self) -> None:
         self.loader = GlobalHydra.instance().config_loader()
         entries = (element.path for element in self.loader.get_search_path().get_path())
-        self.folders = [folder for entry in entries if (folder := ConfigFolder.of(entry)) is not None]
+        found = (folder for entry in entries if (folder := ConfigFolder.of(entry)) is not None)
+        self.folders = list(dict.fromkeys(found))  # Hydra and we both add --config-dir
 
     def find(self, config_path: str) -> ConfigFile | None:
         """The file of a config by its Hydra path, such as mixer/lstm."""
