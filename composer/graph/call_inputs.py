@@ -148,7 +148,7 @@ def _shape(field: Field) -> str:
 
 def _wrong(plan: GraphPlan, what: str) -> UserError:
     """The error, and what the graph reads."""
-    return UserError(f"the call of this model does not fit: {what} It reads\n{wanted(plan)}")
+    return UserError(f"the call does not fit this model: {what} It reads\n{wanted(plan)}")
 
 
 def wanted(plan: GraphPlan) -> str:

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from composer.config.environment import with_environment
 from composer.core.problems import UserError, listed
-from composer.core.short_table import ShortTable, ShownAsTable
+from composer.core.showing.results import Drawing
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.core.signals import Field, Signal
 from composer.data import load_source
 from composer.data.files.new_files import NewFiles, TrainedFile
@@ -32,7 +33,6 @@ from composer.runs import checkpoint as checkpoints
 from composer.runs.ownership import signed
 from composer.views.drawing import mermaid, svg
 from composer.views.graph_tables import node_table
-from composer.views.shown import Drawing
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.core.short_table import ShortTable, ShownAsTable
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.core.storage.atomic_files import finite
 from composer.decoding import Settings
 from composer.graph.graph import Graph, evaluating

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.short_table import ShortTable, ShownAsTable
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.metrics import LOSS, direction
 from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods

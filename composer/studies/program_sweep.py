@@ -44,7 +44,7 @@ def sweep(
     with TemporaryDirectory() as place:
         answer = Path(place, "folder")
         environment = {**os.environ, **found, FOUND: str(answer), "PYTHONUNBUFFERED": "1"}
-        code, errors = _run(command, environment, quiet)
+        code, errors = run_program(command, environment, quiet)
         if code == 0:
             return compare(answer.read_text(encoding="utf-8"))
     if code in (SIGNALLED + signal.SIGINT, -signal.SIGINT):
@@ -60,7 +60,7 @@ def _words(overrides: Sequence[str]) -> list[str]:
     return list(overrides)
 
 
-def _run(command: Sequence[str], environment: dict[str, str], quiet: bool) -> tuple[int, str]:
+def run_program(command: Sequence[str], environment: dict[str, str], quiet: bool) -> tuple[int, str]:
     """Run a program, whose output is printed as it comes. Returns its exit code, and what it wrote of errors.
 
     The output goes through Python, because the screen of a notebook is not that of its process. The program is in a

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.core.capabilities import offers
-from composer.core.short_table import ShortTable
+from composer.core.showing.short_table import ShortTable
 from composer.graph.describe import count_parameters, family, human, shown_shape
 from composer.graph.graph import Graph
 from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot_name

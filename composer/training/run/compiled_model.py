@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.short_table import ShortTable, ShownAsTable
+from composer.core.showing.results import Drawing, Shown
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.core.signals import Field, Signal
 from composer.graph.call_inputs import Given, Lengths, call_with
 from composer.graph.describe import summarise
@@ -16,7 +17,6 @@ from composer.graph.graph import Graph
 from composer.training.run.plan import TrainingPlan
 from composer.views.drawing import mermaid, svg
 from composer.views.graph_tables import graph_table, node_table, summary_table
-from composer.views.shown import Drawing, Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)

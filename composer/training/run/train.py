@@ -18,7 +18,7 @@ from lightning import Callback
 from composer.batching import drawn_rows
 from composer.config.composition import Composed
 from composer.core.problems import UserError
-from composer.core.short_table import ShortTable, ShownAsTable
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.data import Split
 from composer.graph.graph import Graph
 from composer.metrics.outcomes import class_outcomes
