@@ -41,8 +41,8 @@ def outputs(tmp_path_factory):
     from jupyter_client.manager import start_new_kernel
 
     folder = tmp_path_factory.mktemp("notebook")
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COMPOSER_CACHE": str(folder / "cache")}
-    manager, client = start_new_kernel(startup_timeout=120, cwd=str(folder), env=environment)
+    environment = {"PYTHONPATH": str(ROOT), "COMPOSER_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    manager, client = start_new_kernel(startup_timeout=120, cwd=str(folder), env=os.environ | environment)
     found = {}
     try:
         for code in [*cells(), 'composer.compose(["mixer=grru"])']:
