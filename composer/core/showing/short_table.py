@@ -48,7 +48,8 @@ class ShortTable:
 
     def html(self) -> str:
         """Without colours of its own: those of the notebook are light or dark."""
-        styles = [f"text-align: {'right' if heading in self.right else 'left'}" for heading in self.headings]
+        sides = ["right" if heading in self.right else "left" for heading in self.headings]
+        styles = [f"text-align: {side}; padding: .1em .8em .1em 0" for side in sides]
 
         def line(tag: str, cells: Sequence[str]) -> str:
             pairs = zip(cells, styles, strict=True)
