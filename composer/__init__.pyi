@@ -48,12 +48,16 @@ from .decoding.stream import Stream as Stream
 from .graph.signal_flow import measure as measure
 from .graph.trained import TrainedGraph as TrainedGraph, TrainedLayers as TrainedLayers
 from .inference.export.weights_file import load_weights as load_weights
-from .inference.model import load as load
+from .inference.model import Model as Model, load as load
+from .metrics.evaluation import Evaluation as Evaluation
 from .metrics.metric import HeadBatch as HeadBatch, Metric as Metric
 from .objectives.objective import Batch as Batch, Objective as Objective
-from .studies.comparison import compare as compare
+from .studies.comparison import Comparison as Comparison, compare as compare
+from .studies.program_sweep import study as study, sweep as sweep
 from .training.loggers.logger import Logger as Logger, RunInfo as RunInfo
+from .training.run.compiled_model import CompiledModel as CompiledModel
 from .training.run.composed_config import Config as Config, compose as compose
+from .training.run.train import Outcome as Outcome
 from .training.optimisation.schedules import Schedule as Schedule
 
 __version__: str

@@ -1,6 +1,7 @@
 """The lowest layer: signals, the block protocol, knobs and their binding, the registry, problems.
 
 streaming/    blocks step by step: recurrences, pointwise blocks, one way to call a block, copies that are fast to call
+showing/      what objects show of themselves at a prompt and in a notebook
 storage/      files written atomically, names of folders, the files that come with the package
 program.py    the program that was started, for hints, and how to start its training again
 

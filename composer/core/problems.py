@@ -19,6 +19,10 @@ Locate = Callable[[str], str]
 class UserError(Exception):
     """An error that the user can fix. Commands print its message without a traceback and exit with code 2."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message alone."""
+        return [as_started(str(self))]
+
 
 @contextmanager
 def user_errors() -> Iterator[None]:

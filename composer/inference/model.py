@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ from torch import Tensor
 
 from composer.config.environment import with_environment
 from composer.core.problems import UserError, listed
-from composer.core.signals import Field
+from composer.core.showing.results import Drawing
+from composer.core.showing.short_table import ShortTable, ShownAsTable
+from composer.core.signals import Field, Signal
 from composer.data import load_source
 from composer.data.files.new_files import NewFiles, TrainedFile
+from composer.graph.call_inputs import Given, Lengths, call_with
+from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.inference import model_vectors
 from composer.inference.data_evaluation import evaluate_data
@@ -26,10 +31,12 @@ from composer.metrics import Evaluation
 from composer.objectives import Objective, load_objective
 from composer.runs import checkpoint as checkpoints
 from composer.runs.ownership import signed
+from composer.views.drawing import mermaid, svg
+from composer.views.graph_tables import node_table
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(ShownAsTable):
     """
     path: the checkpoint's file
     config: the config of the run
@@ -52,14 +59,20 @@ class Model:
 
     @classmethod
     def load(
-        cls, run: str | Path, *, checkpoint: Which | None = None, plugins: Sequence[str] = (), device: str = "cpu"
+        cls,
+        run: str | PathLike[str],
+        *,
+        checkpoint: Which | None = None,
+        plugins: Sequence[str] = (),
+        device: str = "cpu",
     ) -> Model:
-        """Load the model of a run's folder or of a checkpoint file. The training data is not needed.
+        """Load the model of a run's folder, of a checkpoint file, or of what ``Config.train`` has returned.
+        The training data is not needed.
 
         checkpoint: 'best' or 'last'; by default the best one, or the last one if the run was never validated
         plugins: packages or files with your own blocks that the model uses; a checkpoint may not choose code to run
         """
-        path = find_checkpoint(run, checkpoint)
+        path = find_checkpoint(Path(run), checkpoint)
         content = read_checkpoint(path)
         graph, objective = checkpoints.rebuild(content, plugins=plugins)
         placed, own = graph.to(torch.device(device)), signed(content)
@@ -70,6 +83,22 @@ class Model:
     def fields(self) -> dict[str, Field]:
         """The fields that the model reads or predicts."""
         return self.objective.fields
+
+    def __call__(self, inputs: Mapping[str, Given], lengths: Lengths | None = None) -> dict[str, Signal]:
+        """The output of every head for tensors or signals: whole examples, of which a generated field is read with
+        teacher forcing.
+
+        lengths: the numbers of real steps in every row of padded tensors, by field, or those of the only sequence
+        """
+        return call_with(self.graph, inputs, lengths)
+
+    def short_table(self) -> ShortTable:
+        table = node_table(self.graph)
+        return replace(table, title=f"{self.path} after {self.step:,} steps. {table.title}")
+
+    def _repr_html_(self) -> str:
+        summary = summarise(self.graph.materialise(device="meta"))
+        return f"{Drawing(svg(summary), mermaid(summary))._repr_html_()}{self.short_table().html()}"
 
     @property
     def given(self) -> list[str]:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.core.storage.atomic_files import finite
 from composer.decoding import Settings
 from composer.graph.graph import Graph, evaluating
@@ -102,8 +103,8 @@ def scores_for(graph: Graph) -> dict[str, Score]:
     return {LOSS: Score({head: metrics[LOSS] for head, metrics in found.items()}, weights)} | each
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShownAsTable):
     """The result of ``evaluate``.
 
     values: every metric by its name; the loss is the first
@@ -129,6 +130,16 @@ class Evaluation:
     details: dict[str, HeadDetails] = field(default_factory=dict, repr=False)
     errors: dict[str, list[Tensor]] = field(default_factory=dict, repr=False)
     rows: Tensor | None = field(default=None, repr=False)
+
+    def short_table(self) -> ShortTable:
+        """Every metric, with its interval where the statistics were kept."""
+        found = self.report() if self.statistics else {}
+        head = ("metric", "value", *([f"{CONFIDENCE:.0%} interval"] if found else []))
+        rows = [
+            (name, f"{value:.4g}", *([_between(found[name])] if found else [])) for name, value in self.values.items()
+        ]
+        examples = f" of {max(map(len, self.statistics.values())):,} examples" if found else ""
+        return ShortTable(f"Evaluation{examples}", head, rows, ("value",))
 
     def interval(
         self, name: str, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
@@ -175,6 +186,11 @@ class Evaluation:
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
                 found[name] = self.scores[name].value(part)
         return found
+
+
+def _between(figures: Mapping[str, float | None]) -> str:
+    low, high = figures["low"], figures["high"]
+    return "-" if low is None or high is None else f"{low:.4g} to {high:.4g}"
 
 
 @torch.no_grad()

@@ -14,6 +14,7 @@ comparison.py    the comparison of all that: arms ranked by one metric
 terminal.py      the comparison as a table in the terminal and as JSON
 report/          the comparison as one HTML file
 sweep/           many runs from one command: grids, searches and studies that go on after being killed
+program_sweep.py sweeps and studies started from Python
 
 This module imports nothing, so that ``--help`` starts quickly.
 """

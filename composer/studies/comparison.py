@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.metrics import LOSS, direction
 from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods
-from composer.studies.findings.compared_tasks import Task, judge_tasks
+from composer.studies.findings.compared_tasks import Task, judge_tasks, verdict_words
 from composer.studies.findings.over_examples import (
     LengthCurve,
     OverExamples,
@@ -25,6 +27,7 @@ from composer.studies.findings.over_examples import (
 from composer.studies.findings.rate_curves import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.findings.scaling import Ladders, ladders_of
 from composer.studies.findings.verdicts import Verdict
+from composer.studies.formatting import count, with_interval
 from composer.studies.records.arm_names import distinct_names, grouped, name_arms, overrides_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
@@ -43,8 +46,8 @@ SHOWN = ("sentence", "answers", "judged", "validated", "direction", "methods", "
 ANSWERS = 8
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShownAsTable):
     """
     tasks: the arms that were tested on the same data, with their verdicts; often a single task
     judged: the metric that ranks the arms, such as test/loss
@@ -92,6 +95,18 @@ class Comparison:
         split = _split_used(self.judged, self.trials)
         return " ".join(part for part in (split, methods(self.tasks), why_missing(self.over_examples)) if part)
 
+    def short_table(self) -> ShortTable:
+        """The arms of every task, the best first, with their verdicts, and below them the answer."""
+        head = ("arm", self.judged, "verdict", "seeds")
+        rows = [
+            (arm.name, with_interval(arm.quality(self.judged)), words, str(len(arm.runs)))
+            for task in self.tasks
+            for arm, words in zip(task.arms, verdict_words(task, self.untuned), strict=True)
+        ]
+        warned = [f"With {count(len(self.warnings), 'warning')}, in .warnings."] if self.warnings else []
+        title = f"Comparison of {count(len(rows), 'arm')} by {self.judged}"
+        return ShortTable(title, head, rows, (self.judged, "seeds"), (self.sentence, *warned))
+
     @cached_property
     def by_length(self) -> tuple[LengthCurve, ...]:
         """Quality by the length of the test examples, of the arms that recorded it."""
@@ -103,12 +118,16 @@ class Comparison:
         return ladders_of(self.arms, self.judged, self.direction)
 
 
-def compare(paths: Sequence[Path | str], metric: str | None = None) -> Comparison:
-    """Compare the runs, sweeps and studies at these paths.
+Place = str | PathLike[str]
+
+
+def compare(paths: Place | Sequence[Place], metric: str | None = None) -> Comparison:
+    """Compare the runs, sweeps and studies at these paths, or the outcomes of ``Config.train``.
 
     metric: judges them; by default, the metric of their sweep. Without a split (``loss``, not ``valid/loss``) it is
         that of the test split where all final runs have one, else that of the validation split
     """
+    paths = [paths] if isinstance(paths, str | PathLike) else paths
     if not paths:
         raise UserError("there is nothing to compare: name the folders of runs, sweeps or studies.")
     sources = tuple(Path(path) for path in paths)

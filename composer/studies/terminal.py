@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from composer.core.problems import listed
-from composer.studies.comparison import SHOWN, Arm, Comparison, Task, Verdict
+from composer.studies.comparison import SHOWN, Arm, Comparison, Verdict
+from composer.studies.findings.compared_tasks import verdict_words
 from composer.studies.findings.over_examples import OverExamples, in_words
 from composer.studies.findings.rate_curves import as_data as tuning_data
 from composer.studies.findings.scaling import as_data as ladder_data
-from composer.studies.findings.verdicts import NOT_TUNED, diverged_in
 from composer.studies.formatting import count, with_interval
 from composer.studies.json_data import plain
 from composer.studies.ranked_table import RankedColumn, ranked_table
@@ -52,7 +52,7 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[RankedColumn]:
     arms = comparison.arms
-    verdicts = [words for task in comparison.tasks for words in _verdicts(task, comparison.untuned)]
+    verdicts = [words for task in comparison.tasks for words in verdict_words(task, comparison.untuned)]
     return [
         RankedColumn("arm", [arm.name for arm in arms], 9, right=False),
         *_task_names(comparison),
@@ -65,13 +65,6 @@ def _columns(comparison: Comparison) -> list[RankedColumn]:
             for cost in costs("terminal")
         ),
     ]
-
-
-def _verdicts(task: Task, untuned: Mapping[str, str]) -> list[str]:
-    best = ["best"] * bool(task.verdicts) + [diverged_in(task.best)] * bool(task.best.diverged)
-    best += [NOT_TUNED] * (task.best.name in untuned)
-    others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in task.verdicts]  # warnings say why
-    return [", ".join(best), *others]
 
 
 def _task_names(comparison: Comparison) -> Iterator[RankedColumn]:

@@ -15,5 +15,6 @@ memory.py          training in less memory: activation checkpointing, sharded we
 hardware.py        devices, processes and mixed precision
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
 screen.py          the progress bar
+notebook_bar.py    the progress bar in a notebook
 loggers/           metrics.csv, TensorBoard, Weights & Biases
 """

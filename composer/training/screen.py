@@ -6,12 +6,16 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from composer.core.program import as_started
+from composer.training.notebook_bar import NotebookBar, in_notebook
 
 #: Seconds between two updates of the progress bar, and between two lines if there is no bar.
 REFRESH, LINES = 0.5, 30.0
+
+#: The only task of a bar, the first one.
+TASK = TaskID(0)
 
 
 class Screen:
@@ -22,8 +26,10 @@ class Screen:
 
     def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
         self.log, self.quiet = log, quiet
-        self.console = console or Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self.bar: Progress | None = None
+        self.console = console or Console(
+            highlight=False, markup=False, emoji=False, soft_wrap=True, force_jupyter=False
+        )
+        self.bar: Progress | NotebookBar | None = None
         self.shown = self.printed = 0.0
 
     def say(self, text: str = "") -> None:
@@ -42,13 +48,15 @@ class Screen:
     def begin(self, step: int, steps: int) -> None:
         self.steps, self.started, self.first = steps, time.monotonic(), step
         self.printed = self.started
-        if self.console.is_terminal and not self.quiet:
+        if in_notebook() and not self.quiet:
+            self.bar = NotebookBar(step, steps)
+        elif self.console.is_terminal and not self.quiet:
             self.bar = Progress(
                 TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
                 TextColumn("left"), TimeRemainingColumn(compact=True), console=self.console, auto_refresh=False,
             )  # fmt: skip
             self.bar.start()
-            self.task = self.bar.add_task("training", total=steps, completed=step, figures="")
+            self.bar.add_task("training", total=steps, completed=step, figures="")
 
     def due(self) -> bool:
         """Whether an update would be shown now. The caller computes its figures only then."""
@@ -62,7 +70,7 @@ class Screen:
     def update(self, step: int, figures: str) -> None:
         self.shown = self.printed = time.monotonic()
         if self.bar is not None:
-            self.bar.update(self.task, completed=step, figures=figures)
+            self.bar.update(TASK, completed=step, figures=figures)
             self.bar.refresh()
         else:
             each = (self.shown - self.started) / max(1, step - self.first)

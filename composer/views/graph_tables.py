@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from composer.graph.describe import human, shown_shape
+from composer.core.capabilities import offers
+from composer.core.showing.short_table import ShortTable
+from composer.graph.describe import count_parameters, family, human, shown_shape
+from composer.graph.graph import Graph
 from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot_name
 from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
 from composer.views.tables import Column, text_table, wide
@@ -54,6 +57,32 @@ def _node_rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
         (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
         *(("", more, "", "", "", "", "") for more in rest),
     ]
+
+
+def node_table(graph: Graph) -> ShortTable:
+    """What a graph is, without its costs: every node with its block, what it reads and its parameters."""
+    seen: set[int] = set()
+    rows = []
+    for node in graph.plan.nodes:
+        module: Any = graph.nodes[node.name]
+        blocks = (module.contents() if offers(module, "contents") else []) or [node.recipe.name]
+        rows.append((node.name, blocks[0], ", ".join(node.inputs), f"{count_parameters(module, seen):,}"))
+        rows += [("", more, "", "") for more in blocks[1:]]
+    given = [f"{name} (generated)" if name in graph.plan.generated else name for name in graph.plan.inputs]
+    heads = ", ".join(f"{head.name} predicts {head.predicts}" for head in graph.heads)
+    title = f"{family(graph)}: reads {', '.join(given)}; {heads}."
+    return ShortTable(title, ("node", "block", "from", "parameters"), rows, ("parameters",))
+
+
+def summary_table(summary: Mapping[str, Any]) -> ShortTable:
+    """What ``graph_table`` shows, for a notebook."""
+    rows = [row for node in summary["nodes"] for row in _node_rows(node)]
+    totals = summary["totals"]
+    figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
+    headings = [column.heading if isinstance(column, Column) else column for column in GRAPH]
+    note = f"FLOPs and state are those of one sequence of {summary['length']} steps."
+    right = [column.heading for column in NUMBERS]
+    return ShortTable(_headline(summary), headings, [*rows, ("total", "", "", *figures, "")], right, (note,))
 
 
 def signal_table(measured: Measurement) -> str:

@@ -101,7 +101,7 @@ def text_table(
         table.add_section()
         for row in part:
             table.add_row(*map(Text, row))
-    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
+    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False, force_jupyter=False)
     with console.capture() as shown:
         console.print(table)
     return "\n".join(line.rstrip() for line in shown.get().splitlines())

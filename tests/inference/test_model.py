@@ -100,3 +100,31 @@ def test_settings_and_wishes_that_cannot_be_are_named(runs):
         model.generate("red", lenght=3)
     with pytest.raises(Invalid, match="beams"):
         model.predict("red", beams=0)
+
+
+def test_a_trained_model_is_called_with_tensors_as_with_the_signals_of_its_data(runs):
+    model = composer.load(runs("seq2seq"))
+    objective = model.objective
+    signals = {name: objective.encode(name, ["abc", "b"]) for name in ("source", "target")}
+    values = {name: signal.values for name, signal in signals.items()}
+    lengths = {name: signal.lengths for name, signal in signals.items()}
+    (head,) = model.graph.heads
+    with torch.no_grad():
+        outputs, _ = model.graph(model.graph.read(signals))
+        given = model(values, lengths)[head.name]
+    torch.testing.assert_close(given.filled(), outputs[head.name].filled())
+    with pytest.raises(UserError, match="'target' is missing"):
+        model({"source": values["source"]})
+
+
+def test_a_model_and_its_evaluation_show_themselves_as_tables(runs, home, monkeypatch):
+    monkeypatch.chdir(home)
+    model = composer.load(runs("seq2vec"))
+    assert f"after {model.step:,} steps" in repr(model).splitlines()[0]
+    assert all(node.name in repr(model) for node in model.graph.plan.nodes)
+    assert model._repr_html_().count("<svg") == 1
+    evaluation = model.evaluate()
+    low, high = evaluation.interval("loss")
+    (line,) = (line for line in repr(evaluation).splitlines() if line.startswith("loss "))
+    assert line.split() == ["loss", f"{evaluation.values['loss']:.4g}", f"{low:.4g}", "to", f"{high:.4g}"]
+    assert all(f">{name}<" in evaluation._repr_html_() for name in evaluation.values)

@@ -364,3 +364,14 @@ def test_nothing_to_compare_is_one_sentence(tmp_path):
 )  # fmt: skip
 def test_an_interval_is_shown_to_two_digits(mean, half, shown):
     assert with_interval(Estimate((), mean, half)) == shown
+
+
+def test_a_comparison_shows_itself_as_a_short_table_at_a_prompt_and_in_a_notebook(tmp_path):
+    found = compare(write_grid(tmp_path / "sweep", LOSSES))
+    lines = repr(found).splitlines()
+    assert [line.split()[0] for line in lines[4:7]] == arms(found)
+    assert lines[2].split() == ["arm", "valid/loss", "verdict", "seeds"]
+    assert all(line.split()[-1] == "3" for line in lines[4:7])
+    assert lines[-1] == found.sentence
+    assert found._repr_html_().count("<tr>") == 1 + len(found.arms)
+    assert repr(compare([tmp_path / "sweep"])) == repr(found)

@@ -216,5 +216,9 @@ def test_what_the_module_does_itself_is_refused_with_the_key_of_the_config(parts
 def test_config_train_does_what_train_py_does(tmp_path):
     config = composer.compose([*SMALL, "training.steps=2", "training.figures=false", f"runs={tmp_path}", "name=run"])
     assert config.values["training"]["steps"] == 2
-    assert config.train().status == "finished"
+    outcome = config.train()
+    assert outcome.status == "finished"
+    assert composer.load(outcome).step == 2  # an outcome stands for its folder
+    assert repr(outcome).startswith(f"{tmp_path / 'run'}: finished")
+    assert f"{outcome.values['valid/loss']:.4g}" in repr(outcome)
     assert checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["step"] == 2

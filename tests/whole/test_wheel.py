@@ -25,6 +25,7 @@ def wheel(tmp_path_factory):
     (file,) = folder.glob("*.whl")
     with zipfile.ZipFile(file) as packed:
         packed.extractall(folder / "installed")
+    assert (folder / "installed" / "composer" / "py.typed").is_file()
     (folder / "composer").write_text("import sys\nfrom composer.cli.main import main\nsys.exit(main())\n")
     return folder
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.studies.findings.verdicts import Verdict, ranked, verdicts_of
+from composer.studies.findings.verdicts import NOT_TUNED, Verdict, diverged_in, ranked, verdicts_of
 from composer.studies.planning.ladder import RUNG
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import SAME, differing, flatten
@@ -46,6 +46,14 @@ def judge_tasks(arms: Sequence[Arm], metric: str, direction: str, untuned: Mappi
         order = ranked(group, metric, direction)
         found.append(Task(name, order, verdicts_of(order, metric, direction, untuned, tasks=max(1, judged))))
     return tuple(found)
+
+
+def verdict_words(task: Task, untuned: Mapping[str, str]) -> list[str]:
+    """The verdict of every arm of a task in a few words, for a table."""
+    best = ["best"] * bool(task.verdicts) + [diverged_in(task.best)] * bool(task.best.diverged)
+    best += [NOT_TUNED] * (task.best.name in untuned)
+    others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in task.verdicts]  # warnings say why
+    return [", ".join(best), *others]
 
 
 def by_task(arms: Sequence[Arm], metric: str) -> list[list[Arm]]:

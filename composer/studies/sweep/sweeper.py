@@ -28,6 +28,9 @@ from composer.studies.sweep.sweep_loop import SweepLoop
 from composer.studies.sweep.sweep_progress import SweepProgress
 from composer.studies.sweep.trials import Trials
 
+#: The environment variable with the file into which the sweep's folder is written, for the program that started it.
+FOUND = "SEQUENCE_COMPOSER_SWEEP"
+
 
 @dataclass
 class CommandLineSweep:
@@ -41,6 +44,8 @@ class CommandLineSweep:
         """Train all trials of a sweep, a new one or one that was begun before."""
         folder = self.open_folder(list(arguments))
         folder.check_links()
+        if (answer := os.environ.get(FOUND)) is not None:
+            Path(answer).write_text(str(folder.path.resolve()), encoding="utf-8")
         for run in folder.runs():
             run.check_links()
         trials = load_trials(folder, self.context.config_loader)

@@ -10,6 +10,7 @@ record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
 final_test.py    the test split, on which the best checkpoint is evaluated once at the end
 example_records.py  the single examples of the test split: lengths, statistics, resamples
+compiled_model.py  a model before training, which shows itself, is checked and can be called
 composed_config.py  the start of the Python API: compose a config, then train it, or have Lightning train it
 train.py         the course of a run
 """

@@ -14,6 +14,7 @@ from composer.config.composition import compose as compose_config
 if TYPE_CHECKING:
     from composer.training.data_module import DataModule
     from composer.training.module import TrainingModule
+    from composer.training.run.compiled_model import CompiledModel
     from composer.training.run.plan import TrainingPlan
     from composer.training.run.train import Outcome
 
@@ -26,9 +27,10 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     return Config(compose_config(overrides, config_dir))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Config:
-    """A composed config: ``lightning()`` for a Trainer of your own, ``train()`` for what ``python train.py`` does."""
+    """A composed config: ``compile()`` for a look at the model, ``train()`` for what ``python train.py`` does,
+    ``lightning()`` for a Trainer of your own."""
 
     composed: Composed
 
@@ -44,6 +46,14 @@ class Config:
 
         return prepare(self.composed)
 
+    def compile(self) -> CompiledModel:
+        """The model before training, as ``python -m composer describe`` and ``check`` see it. Everything that is wrong
+        with the config is one error."""
+        from composer.training.run.compiled_model import CompiledModel
+        from composer.training.run.plan import check_config
+
+        return CompiledModel(check_config(self.composed))
+
     def lightning(self) -> tuple[TrainingModule, DataModule]:
         """The model with its first weights, and its data, for ``lightning.Trainer().fit(module, data)``.
 
@@ -57,7 +67,13 @@ class Config:
         return TrainingModule(self.plan, materialise(self.plan)), DataModule(self.plan)
 
     def train(self) -> Outcome:
-        """Train as ``python train.py`` does, into a folder of its own."""
+        """Train as ``python train.py`` does, into a folder of its own.
+
+        ``composer.load`` and ``composer.compare`` take the outcome in the place of that folder.
+        """
         from composer.training.run.train import train
 
         return train(self.composed)
+
+    def __repr__(self) -> str:
+        return f"composer.compose({list(self.composed.overrides)!r})"

@@ -18,6 +18,7 @@ from lightning import Callback
 from composer.batching import drawn_rows
 from composer.config.composition import Composed
 from composer.core.problems import UserError
+from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.data import Split
 from composer.graph.graph import Graph
 from composer.metrics.outcomes import class_outcomes
@@ -53,9 +54,9 @@ from composer.views.figures import judged_batches, lacking, write_figures
 PICTURED = 16
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of a run that did not fail.
+@dataclass(frozen=True, repr=False)
+class Outcome(ShownAsTable):
+    """The outcome of a run that did not fail. It stands for the run's folder where a path does: ``composer.load``.
 
     folder: None on every process but the first
     values: the metrics of the best checkpoint, or the last metrics if nothing was validated
@@ -66,6 +67,15 @@ class Outcome:
     status: Literal["finished", "stopped", "pruned"]
     values: dict[str, float]
     exit_code: int
+
+    def __fspath__(self) -> str:
+        if self.folder is None:
+            raise UserError("only the first process of a run has its folder.")
+        return str(self.folder.path)
+
+    def short_table(self) -> ShortTable:
+        title = self.status if self.folder is None else f"{self.folder.path}: {self.status}"
+        return ShortTable(title, ("metric", "value"), [(n, f"{v:.4g}") for n, v in self.values.items()], ("value",))
 
 
 def train(

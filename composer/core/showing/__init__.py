@@ -1,0 +1,1 @@
+"""What objects show of themselves at a prompt and in a notebook: short tables, and results of calls."""
