@@ -92,6 +92,10 @@ class Comparison:
         split = _split_used(self.judged, self.trials)
         return " ".join(part for part in (split, methods(self.tasks), why_missing(self.over_examples)) if part)
 
+    def shown(self, metric: str) -> list[str]:
+        """A metric of all arms, with its interval over seeds cut to its possible values; '-' for one that has none."""
+        return [found.get(arm.name, "-") for task in self.tasks for found in [task.shown(metric)] for arm in task.arms]
+
     @cached_property
     def by_length(self) -> tuple[LengthCurve, ...]:
         """Quality by the length of the test examples, of the arms that recorded it."""

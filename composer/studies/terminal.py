@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from composer.core.problems import listed
@@ -12,7 +12,7 @@ from composer.studies.findings.over_examples import OverExamples, in_words
 from composer.studies.findings.rate_curves import as_data as tuning_data
 from composer.studies.findings.scaling import as_data as ladder_data
 from composer.studies.findings.verdicts import NOT_TUNED, diverged_in
-from composer.studies.formatting import count, with_interval
+from composer.studies.formatting import count
 from composer.studies.json_data import plain
 from composer.studies.ranked_table import RankedColumn, ranked_table
 from composer.studies.records.arms import costs
@@ -52,11 +52,11 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[RankedColumn]:
     arms = comparison.arms
-    verdicts = [words for task in comparison.tasks for words in _verdicts(task, comparison.untuned)]
+    verdicts = [words for task in comparison.tasks for words in _verdicts(task, comparison)]
     return [
         RankedColumn("arm", [arm.name for arm in arms], 9, right=False),
         *_task_names(comparison),
-        RankedColumn(comparison.judged, [with_interval(arm.quality(comparison.judged)) for arm in arms], 8),
+        RankedColumn(comparison.judged, comparison.shown(comparison.judged), 8),
         *_other_split(comparison),
         RankedColumn("verdict", verdicts, 7, right=False),
         RankedColumn("seeds", [str(len(arm.runs)) for arm in arms], 6),
@@ -67,9 +67,9 @@ def _columns(comparison: Comparison) -> list[RankedColumn]:
     ]
 
 
-def _verdicts(task: Task, untuned: Mapping[str, str]) -> list[str]:
-    best = ["best"] * bool(task.verdicts) + [diverged_in(task.best)] * bool(task.best.diverged)
-    best += [NOT_TUNED] * (task.best.name in untuned)
+def _verdicts(task: Task, comparison: Comparison) -> list[str]:
+    best = [*filter(None, [task.ahead(comparison.judged, comparison.direction).get(task.best.name)])]
+    best += [diverged_in(task.best)] * bool(task.best.diverged) + [NOT_TUNED] * (task.best.name in comparison.untuned)
     others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in task.verdicts]  # warnings say why
     return [", ".join(best), *others]
 
@@ -85,8 +85,7 @@ def _other_split(comparison: Comparison) -> Iterator[RankedColumn]:
     """The judged metric on the other split, validation or test, where an arm has one."""
     metric = on_split(comparison.judged, VALID if comparison.judged.startswith(TEST) else TEST)
     if metric != comparison.judged and any(arm.measured(metric) for arm in comparison.arms):
-        cells = [with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms]
-        yield RankedColumn(metric, cells, 7)
+        yield RankedColumn(metric, comparison.shown(metric), 7)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:
