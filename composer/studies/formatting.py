@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 
 from composer.studies.statistics.over_seeds import Estimate
 
@@ -45,15 +46,20 @@ def cut(estimate: Estimate, possible: tuple[float, float]) -> tuple[float, float
 
 
 def common_decimals(estimates: Sequence[Estimate]) -> int | None:
-    """The decimals of numbers that stand in one column: two digits of the interval in their middle, and up to two more
-    where different means would look the same; None without intervals."""
-    halves = sorted(each.half for each in estimates if each.half)
+    """The decimals of numbers that stand in one column: two digits of the interval in their middle, of two the
+    geometric mean, and up to two more where different means would look the same or an interval like 0; None without
+    intervals."""
+    halves = [each.half for each in estimates if each.half]
     if not halves:
         return None
-    decimals = max(0, 1 - math.floor(math.log10(halves[(len(halves) - 1) // 2])))
+    decimals = max(0, 1 - math.floor(median(map(math.log10, halves))))
     means = {each.mean for each in estimates if math.isfinite(each.mean)}
-    more = (decimals + extra for extra in range(3))
-    return next((some for some in more if len({f"{mean:.{some}f}" for mean in means}) == len(means)), decimals)
+
+    def tells(some: int) -> bool:
+        different = len({f"{mean:.{some}f}" for mean in means}) == len(means)
+        return different and all(float(f"{half:.{some}f}") for half in halves)
+
+    return next((some for some in range(decimals, decimals + 3) if tells(some)), decimals)
 
 
 def between(low: float, high: float) -> str:

@@ -49,7 +49,8 @@ def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
         where = these([f"{family} at {times}" for family, times in families.most_common()])
         text = f"Of {len(tasks)} sizes and lengths of training, the best is {where}; beyond chance"
         return f"{text} in {clear or 'none'} of them."
-    return f"{len(tasks)} tasks: in {clear or 'none'} of them, all other arms are worse than the best one."
+    which = f"in {clear} of them, one arm is" if clear else "in none of them is an arm"
+    return f"{len(tasks)} tasks: {which} better than all others beyond chance."
 
 
 def answer(task: Task, metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -81,7 +82,8 @@ def _ranked(task: Task, metric: str, direction: str, untuned: Mapping[str, str])
     first = f"{best.name} has the {RANK[direction]} {metric_name(metric)} ({result})"
     if task.tie and best.name not in untuned:
         none = "No arm is distinguishable from the others" if len(verdicts) > 1 else "The arms are not distinguishable"
-        return f"{none}: {first}, but the difference may be chance."
+        differ = any(arm.quality(metric).mean != best.quality(metric).mean for arm in task.arms)
+        return f"{none}: {first}{', but the difference may be chance' if differ else ', and so have the others'}."
     parts = [first]
     if best.name in untuned:
         parts.append(f"{best.name} is {NOT_TUNED} ({untuned[best.name]}), and could be better still")

@@ -50,7 +50,7 @@ function armName(arm, content) {
 /** The interval as a line and each seed as a dot, on one scale for all arms. */
 function strip(arm, content, domain) {
   const found = arm.quality[content.judged];
-  const width = 132;
+  const width = 108;
   const svg = shape("svg", { class: `strip ${armClass(content.arms.indexOf(arm))}`, width, height: 24, role: "img" },
     shape("title", {}, `${arm.name}: ${quality(arm, content.judged)}; seeds: ${found ? found.values.map((value) => number(value)).join(", ") : "none"}`));
   if (!found || !domain) return svg;

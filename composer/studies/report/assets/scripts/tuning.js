@@ -184,14 +184,16 @@ function parallel(content, trials) {
         const value = axis.read === null ? trial.value : trial.parameters[axis.name];
         return value === undefined ? "" : `${place(index).toFixed(1)} ${axis.scale(value).toFixed(1)}`;
       }).filter(Boolean).join("L");
-      return { height, nodes: [ordered.map((trial, rank) => shape("path", { class: `trial-line rank${rankOf(rank, ordered.length)} ${trial.status === "finished" ? "" : "pruned"}`, d: `M${path(trial)}` }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}`))),
+      return { height, nodes: [ordered.map((trial) => shape("path", { class: `trial-line rank${rankOf(trial, ordered)} ${trial.status === "finished" ? "" : "pruned"}`, d: `M${path(trial)}` }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}`))),
       axes.map((axis, index) => axisNodes(axis, place(index), index, axes.length, top, bottom, (width - 2 * side) / Math.max(1, axes.length - 1)))] };
     },
   });
 }
 
-function rankOf(place, count) {
-  return count > 1 ? Math.round((place / (count - 1)) * (RANKS - 1)) : RANKS - 1;
+/** The colour of a trial among those in their order, the worst first; equal values have the same. */
+function rankOf(trial, ordered) {
+  const same = ordered.map(({ value }, place) => (value === trial.value ? place : null)).filter((place) => place !== null);
+  return ordered.length > 1 ? Math.round(((same[0] + same.at(-1)) / 2 / (ordered.length - 1)) * (RANKS - 1)) : RANKS - 1;
 }
 
 function numberAxis(values, log, ends) {
