@@ -11,8 +11,10 @@ import numpy as np
 
 from benchmarks.gallery.results import Result as GalleryResult
 from benchmarks.literature.cell import Cell
+from composer.metrics import possible
 from composer.runs.folder import RunFolder
 from composer.studies.comparison import Comparison
+from composer.studies.formatting import cut
 from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import estimate
 
@@ -73,9 +75,7 @@ def by_sequence(run: ComparedRun, metric: str) -> float:
 
 def _result(cell: Cell, values: Sequence[float], runs: Sequence[ComparedRun], metric: str, command: str) -> Result:
     over = estimate(values)
-    low, high = (None, None) if over.half is None else (over.mean - over.half, over.mean + over.half)
-    if low is not None and high is not None and "accuracy" in cell.metric:
-        low, high = max(0.0, low), min(1.0, high)
+    low, high = (None, None) if over.half is None else cut(over, possible(metric))
     seconds = sum(float(run.record.seconds or 0) for run in runs)
     return Result(cell.id, cell.statistic.value(values), over.mean, low, high, len(values), seconds, metric, command)
 

@@ -26,7 +26,7 @@ anything to divide by, for example over no example, is nan.
 
 from composer.metrics.evaluation import Evaluation, Evaluator, evaluate, scores_for
 from composer.metrics.fitting import metrics_for, monitor_for
-from composer.metrics.lookup import LOSS, describe, direction, find_metric, headline
+from composer.metrics.lookup import LOSS, describe, direction, find_metric, headline, possible
 from composer.metrics.metric import HeadBatch, Metric
 
 __all__ = [
@@ -42,5 +42,6 @@ __all__ = [
     "headline",
     "metrics_for",
     "monitor_for",
+    "possible",
     "scores_for",
 ]  # fmt: skip

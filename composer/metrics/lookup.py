@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
@@ -10,6 +11,12 @@ from composer.metrics.metric import Direction, Metric
 
 #: The metric that every graph has: the monitor where users agree on no other, or of several heads; it breaks ties.
 LOSS = "loss"
+
+#: The possible values of a metric that says nothing about them.
+ANY = (-math.inf, math.inf)
+
+#: A head that is judged by one of these predicts classes or tokens, so that its loss, of a probability, is above 0.
+OF_CLASSES = frozenset({"accuracy", "token_accuracy", "perplexity", "exact", "micro_f1"})
 
 
 def find_metric(name: str) -> type[Metric]:
@@ -36,6 +43,25 @@ def direction(name: str) -> Direction:
 def describe(name: str) -> str:
     """The meaning of a metric, in a sentence."""
     return find_metric(name).meaning
+
+
+def possible(name: str, beside: Collection[str] = ()) -> tuple[float, float]:
+    """The lowest and the highest value that a metric of a split can have; any, of one that is not registered.
+
+    beside: the metrics that were measured with it, which tell what the heads predict whose loss it is
+    """
+    split, _, own = name.rpartition("/")[0].partition("/")
+    bare = name.rpartition("/")[2]
+    if bare != LOSS:
+        found = registry.entries("metric").get(bare)
+        return getattr(found, "possible", ANY)
+    heads: dict[str, set[str]] = {}
+    for other in beside:
+        where, _, metric = other.rpartition("/")
+        if metric != LOSS and where.partition("/")[0] == split:
+            heads.setdefault(where.partition("/")[2], set()).add(metric)
+    judged = [metrics for head, metrics in heads.items() if not own or head == own]
+    return (0.0, math.inf) if judged and all(metrics & OF_CLASSES for metrics in judged) else ANY
 
 
 def headline(names: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from composer.studies.findings.over_examples import (
 from composer.studies.findings.rate_curves import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.findings.scaling import Ladders, ladders_of
 from composer.studies.findings.verdicts import Verdict
-from composer.studies.formatting import count, with_interval
+from composer.studies.formatting import count
 from composer.studies.records.arm_names import distinct_names, grouped, name_arms, overrides_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
@@ -98,14 +98,21 @@ class Comparison(ShownAsTable):
     def short_table(self) -> ShortTable:
         """The arms of every task, the best first, with their verdicts, and below them the answer."""
         head = ("arm", self.judged, "verdict", "seeds")
-        rows = [
-            (arm.name, with_interval(arm.quality(self.judged)), words, str(len(arm.runs)))
-            for task in self.tasks
-            for arm, words in zip(task.arms, verdict_words(task, self.untuned), strict=True)
-        ]
+        columns = zip(self.arms, self.shown(self.judged), self.verdict_words(), strict=True)
+        rows = [(arm.name, shown, words, str(len(arm.runs))) for arm, shown, words in columns]
         warned = [f"With {count(len(self.warnings), 'warning')}, in .warnings."] if self.warnings else []
         title = f"Comparison of {count(len(rows), 'arm')} by {self.judged}"
         return ShortTable(title, head, rows, (self.judged, "seeds"), (self.sentence, *warned))
+
+    def verdict_words(self) -> list[str]:
+        """The verdict of every arm in a few words."""
+        return [
+            words for task in self.tasks for words in verdict_words(task, self.judged, self.direction, self.untuned)
+        ]
+
+    def shown(self, metric: str) -> list[str]:
+        """A metric of all arms, with its interval over seeds cut to its possible values; '-' for one that has none."""
+        return [found.get(arm.name, "-") for task in self.tasks for found in [task.shown(metric)] for arm in task.arms]
 
     @cached_property
     def by_length(self) -> tuple[LengthCurve, ...]:

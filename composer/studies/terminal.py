@@ -8,11 +8,10 @@ from typing import Any
 
 from composer.core.problems import listed
 from composer.studies.comparison import SHOWN, Arm, Comparison, Verdict
-from composer.studies.findings.compared_tasks import verdict_words
 from composer.studies.findings.over_examples import OverExamples, in_words
 from composer.studies.findings.rate_curves import as_data as tuning_data
 from composer.studies.findings.scaling import as_data as ladder_data
-from composer.studies.formatting import count, with_interval
+from composer.studies.formatting import count
 from composer.studies.json_data import plain
 from composer.studies.ranked_table import RankedColumn, ranked_table
 from composer.studies.records.arms import costs
@@ -52,13 +51,12 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[RankedColumn]:
     arms = comparison.arms
-    verdicts = [words for task in comparison.tasks for words in verdict_words(task, comparison.untuned)]
     return [
         RankedColumn("arm", [arm.name for arm in arms], 9, right=False),
         *_task_names(comparison),
-        RankedColumn(comparison.judged, [with_interval(arm.quality(comparison.judged)) for arm in arms], 8),
+        RankedColumn(comparison.judged, comparison.shown(comparison.judged), 8),
         *_other_split(comparison),
-        RankedColumn("verdict", verdicts, 7, right=False),
+        RankedColumn("verdict", comparison.verdict_words(), 7, right=False),
         RankedColumn("seeds", [str(len(arm.runs)) for arm in arms], 6),
         *(
             RankedColumn(cost.heading or cost.label, [cost.cell(arm.cost(cost)) for arm in arms], cost.rank)
@@ -78,8 +76,7 @@ def _other_split(comparison: Comparison) -> Iterator[RankedColumn]:
     """The judged metric on the other split, validation or test, where an arm has one."""
     metric = on_split(comparison.judged, VALID if comparison.judged.startswith(TEST) else TEST)
     if metric != comparison.judged and any(arm.measured(metric) for arm in comparison.arms):
-        cells = [with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms]
-        yield RankedColumn(metric, cells, 7)
+        yield RankedColumn(metric, comparison.shown(metric), 7)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

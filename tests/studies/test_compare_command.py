@@ -38,11 +38,11 @@ def test_the_table_has_the_best_arm_first(sweep, capsys, monkeypatch):
     assert (code, err) == (0, "")
     head, _, *rows = out.split("\n\n")[0].splitlines()
     assert head.split() == " ".join(COLUMNS).split()
-    assert rows[0].split() == ["mixer=gru", "1.02", "±", "0.19", "best", "3", "12.3k", "24k", "2.5", "2k", "400MB"]
+    assert rows[0].split() == ["mixer=gru", "1.017", "±", "0.190", "lowest", "3", "12.3k", "24k", "2.5", "2k", "400MB"]
     assert [row.split()[0] for row in rows] == ["mixer=gru", "mixer=lstm", "mixer=rnn"]
     assert "not distinguishable (" in rows[1]
     assert " worse " in rows[2]
-    assert "mixer=gru has the lowest validation loss (1.02 ± 0.19, 3 seeds)" in out
+    assert "mixer=gru has the lowest validation loss (1.017 ± 0.190, 3 seeds)" in out
     assert "by Holm's method over all arms, that must agree with Tukey's test" in " ".join(out.split())
     assert "Warning: 1 of the 4 runs of mixer=gru is missing from its mean." in out
     assert f"Skipped 1 folder:\n  {sweep / '9_failed'}: failed: no memory" in out

@@ -2,16 +2,19 @@
 
 import json
 import math
+import random
+import re
 
 import numpy
 import pytest
 from scipy import stats
 
 from composer.core.problems import UserError
+from composer.metrics import possible
 from composer.studies.comparison import compare
-from composer.studies.formatting import with_interval
+from composer.studies.formatting import between, common_decimals, with_interval
 from composer.studies.report.report_page import write_report
-from composer.studies.statistics.over_seeds import Estimate
+from composer.studies.statistics.over_seeds import Estimate, estimate
 from composer.studies.terminal import as_data, show
 from tests.support.runs import write_grid, write_run
 
@@ -53,7 +56,7 @@ def test_arms_are_ranked_and_judged_against_the_best(tmp_path):
     assert 3 < close.seeds.low < close.seeds.about
     assert close.words == f"not distinguishable (about {close.seeds.about} seeds, {close.seeds.low} to > 1,000)"
     assert found.sentence == (
-        "mixer=gru has the lowest validation loss (1.02 ± 0.19, 3 seeds); "
+        "mixer=gru has the lowest validation loss (1.017 ± 0.190, 3 seeds); "
         "mixer=lstm is not distinguishable from it; mixer=rnn is worse."
     )
     assert "corrected by Holm's method over all arms, that must agree with Tukey's test" in found.methods
@@ -228,9 +231,11 @@ def test_where_every_arm_diverged_there_is_no_verdict(tmp_path):
     found = compare([tmp_path])
     assert [verdict.words for verdict in found.verdicts] == ["diverged in 1 of 3 seeds"]
     assert (
-        "mixer=gru has the lowest validation loss (1.1 ± 1.3, 2 seeds; it diverged in 1 of 3 seeds)" in found.sentence
+        "mixer=gru has the lowest validation loss (1.10 (0 to 2.37), 2 seeds; it diverged in 1 of 3 seeds)"
+        in found.sentence
     )
-    assert "best, diverged in 1 of 3 seeds" in show(found, 200)
+    assert "  diverged in 1 of 3 seeds" in show(found, 200)
+    assert "best" not in show(found, 200).split("\n\n")[0]
 
 
 def test_names_of_arms(tmp_path):
@@ -375,3 +380,60 @@ def test_a_comparison_shows_itself_as_a_short_table_at_a_prompt_and_in_a_noteboo
     assert lines[-1] == found.sentence
     assert found._repr_html_().count("<tr>") == 1 + len(found.arms)
     assert repr(compare([tmp_path / "sweep"])) == repr(found)
+
+
+def test_what_is_shown_of_an_interval_is_possible():
+    draw = random.Random(0)
+    for _ in range(200):
+        found = estimate([draw.choice([0.0, 1.0, draw.random()]) for _ in range(3)])
+        shown = with_interval(found, draw.choice([None, 2, 4]), (0.0, 1.0))
+        mean, *ends = map(float, re.findall(r"[\d.]+", shown))
+        low, high = (mean - ends[0], mean + ends[0]) if "±" in shown else ends or (mean, mean)
+        assert -0.011 <= low <= high <= 1.011, shown  # mean and half are rounded
+    assert with_interval(estimate([1.0, 1.0, 0.2]), None, (0.0, 1.0)) == "0.7 (0 to 1)"
+    assert "±" in with_interval(estimate([-0.5, 0.1, 3.0]), None, (0.0, math.inf)), "a seed is beyond what it can be"
+
+
+def test_a_loss_of_classes_or_tokens_is_above_0():
+    nothing, above = (-math.inf, math.inf), (0.0, math.inf)
+    assert possible("test/loss", ["test/loss", "test/accuracy", "valid/loss"]) == above
+    assert possible("valid/loss", ["valid/loss", "valid/mse", "test/accuracy"]) == nothing, "of a density, for example"
+    two = ["valid/loss", "valid/tags/loss", "valid/tags/accuracy", "valid/number/mse"]
+    assert (possible("valid/loss", two), possible("valid/tags/loss", two)) == (nothing, above)
+    assert (possible("valid/tags/accuracy"), possible("valid/mine")) == ((0.0, 1.0), nothing)
+
+
+def test_numbers_of_one_column_are_in_the_order_of_what_they_show():
+    draw = random.Random(1)
+    for _ in range(200):
+        found = [estimate([draw.gauss(1, 10 ** draw.uniform(-4, 0)) for _ in range(3)]) for _ in range(4)]
+        decimals = common_decimals(found)
+        shown = [float(with_interval(each, decimals).split()[0]) for each in sorted(found, key=lambda each: each.mean)]
+        assert shown == sorted(shown)
+
+
+def test_an_end_beside_0_is_on_its_side():
+    assert between(-0.0004, 0.38) == "-0.0004 to 0.3800"
+    assert between(0.0004, 0.38) == "0.0004 to 0.3800"
+    assert between(0.0, 0.38) == "0.00 to 0.38"
+
+
+def test_a_tie_has_no_best_arm_in_any_place(tmp_path):
+    losses = {"gru": [1.0, 1.2, 0.9], "lstm": [1.1, 1.1, 1.0], "rnn": [0.9, 1.3, 1.0]}
+    found = compare([write_grid(tmp_path / "sweep", losses)])
+    assert found.sentence.startswith("No arm is distinguishable from the others: mixer=gru has the lowest validation")
+    assert found.tasks[0].ahead("valid/loss", "min") == {"mixer=gru": "lowest"}
+    assert "best  " not in show(found, 160).split("\n\n")[0]
+    two = compare([write_grid(tmp_path / "two", {name: losses[name] for name in ("gru", "lstm")})])
+    assert two.sentence.startswith("The arms are not distinguishable: mixer=gru has the lowest validation loss")
+
+
+def test_the_only_arm_of_a_sweep_has_a_short_name(tmp_path):
+    settings = [f"training.key{place}={place}" for place in range(9)]
+    for seed in (1, 2):
+        write_run(tmp_path / "chosen" / str(seed), ["data=copy", "mixer=gru", *settings], 1.0, seed)
+        write_run(tmp_path / "set" / str(seed), settings, 1.0, seed)
+    assert arms(compare([tmp_path / "chosen"])) == ["data=copy, mixer=gru"]
+    assert arms(compare([tmp_path / "set"])) == [
+        "training.key0=0, training.key1=1, training.key2=2 and 6 more overrides"
+    ]

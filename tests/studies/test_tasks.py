@@ -36,7 +36,7 @@ def test_each_task_has_its_own_best_arm_and_verdicts(tmp_path):
         ("rnn_reverse", "attention_reverse"),
     ]
     assert not found.warnings, "several tasks are no mistake"
-    assert found.sentence == "2 tasks, each with a best arm of its own; all others are worse in 2 of them."
+    assert found.sentence == "2 tasks: in 2 of them, one arm is better than all others beyond chance."
     assert [answer.partition(" (")[0] for answer in found.answers] == [
         "parity: rnn_parity has the lowest validation loss",
         "reverse: attention_reverse has the lowest validation loss",
@@ -86,7 +86,7 @@ def test_arms_of_other_data_are_of_one_task_if_they_were_tested_on_the_same_exam
 def test_many_tasks_have_no_answer_each(tmp_path):
     losses = {(f"task{place}", mixer): (place, place + 0.1) for place in range(9) for mixer in ("rnn", "attention")}
     found = compare([write_tasks(tmp_path, losses)])
-    assert found.sentence.startswith("9 tasks, ")
+    assert found.sentence.startswith("9 tasks: in none of them is an arm better")
     assert not found.answers
 
 

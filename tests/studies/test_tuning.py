@@ -61,7 +61,7 @@ def test_a_best_arm_that_is_not_tuned_is_said_and_the_verdicts_on_the_others_sta
     found = compare([write_tuned(tmp_path / "study")])
     assert found.arms[0].name == "lstm"
     assert found.warnings[0].startswith("lstm ranks first, but is not tuned: its best learning_rate (3)")
-    assert "best, not tuned" in show(found, 160)
+    assert "lowest, not tuned" in show(found, 160)
     assert {verdict.arm: verdict.distinguishable for verdict in found.verdicts}["gru"] is True
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from composer.studies.findings.compared_tasks import Task
+from composer.studies.findings.compared_tasks import RANK, Task
 from composer.studies.findings.verdicts import (
     ALL_PAIRS,
     NO_SPREAD,
@@ -22,6 +22,9 @@ from composer.studies.records.arms import Arm
 
 #: The most arms that the sentence names one by one.
 NAMED = 3
+
+#: The longest name that the sentence repeats.
+SHORT = 40
 
 #: The metric that compares a forecast with a naive one.
 OVER_NAIVE = "mse_over_naive"
@@ -40,13 +43,14 @@ def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
     """The answer of a single task, or how many tasks have a clear one; of a ladder, how often a family is the best."""
     if len(tasks) == 1:
         return answers[0]
-    clear = sum(bool(task.verdicts) and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
+    clear = sum(task.clear for task in tasks)
     families = Counter(rung["family"] for task in tasks if (rung := RUNG.fullmatch(task.best.name)) is not None)
     if families.total() == len(tasks):
         where = these([f"{family} at {times}" for family, times in families.most_common()])
         text = f"Of {len(tasks)} sizes and lengths of training, the best is {where}; beyond chance"
         return f"{text} in {clear or 'none'} of them."
-    return f"{len(tasks)} tasks, each with a best arm of its own; all others are worse in {clear or 'none'} of them."
+    which = f"in {clear} of them, one arm is" if clear else "in none of them is an arm"
+    return f"{len(tasks)} tasks: {which} better than all others beyond chance."
 
 
 def answer(task: Task, metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -71,13 +75,16 @@ def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
 
 def _ranked(task: Task, metric: str, direction: str, untuned: Mapping[str, str]) -> str:
     best, verdicts = task.best, task.verdicts
-    quality = best.quality(metric)
     seeds = count(len(best.runs), "seed") if len(best.runs) > 1 else "one seed, so no interval can be given"
-    result = f"{with_interval(quality)}, {seeds}{f'; it {diverged_in(best)}' if best.diverged else ''}"
+    result = f"{task.shown(metric).get(best.name, '-')}, {seeds}{f'; it {diverged_in(best)}' if best.diverged else ''}"
     if not verdicts:
         return f"{best.name} is the only arm. Its {metric_name(metric)} is {result}."
-    rank = "lowest" if direction == "min" else "highest"
-    parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
+    first = f"{best.name} has the {RANK[direction]} {metric_name(metric)} ({result})"
+    if task.tie and best.name not in untuned:
+        none = "No arm is distinguishable from the others" if len(verdicts) > 1 else "The arms are not distinguishable"
+        differ = any(arm.quality(metric).mean != best.quality(metric).mean for arm in task.arms)
+        return f"{none}: {first}{', but the difference may be chance' if differ else ', and so have the others'}."
+    parts = [first]
     if best.name in untuned:
         parts.append(f"{best.name} is {NOT_TUNED} ({untuned[best.name]}), and could be better still")
     close, worse = ([verdict.arm for verdict in verdicts if verdict.distinguishable is far] for far in (False, True))
@@ -100,6 +107,7 @@ def _unjudged(best: str, names: Sequence[str], why: str, verdicts: Sequence[Verd
     which = these(names) if len(names) <= NAMED else f"{len(names)} of the others"
     which = "the others" if len(names) == len(verdicts) > 1 else which
     reason = "with so few seeds" if why == TOO_FEW else "because the difference is the same in every seed"
+    best = best if len(best) <= SHORT else "it"
     return f"whether {best} differs from {which} cannot be told {reason}"
 
 

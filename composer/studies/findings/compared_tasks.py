@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from composer.core.problems import UserError
+from composer.metrics import possible
 from composer.studies.findings.verdicts import NOT_TUNED, Verdict, diverged_in, ranked, verdicts_of
+from composer.studies.formatting import common_decimals, with_interval
 from composer.studies.planning.ladder import RUNG
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import SAME, differing, flatten
 from composer.training.run.record import TEST
+
+#: The mean of the first arm, by the better direction.
+RANK = {"min": "lowest", "max": "highest"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,34 @@ class Task:
     def best(self) -> Arm:
         return self.arms[0]
 
+    @property
+    def clear(self) -> bool:
+        """Whether every other arm is worse than the best one beyond chance."""
+        return bool(self.verdicts) and all(verdict.distinguishable for verdict in self.verdicts)
+
+    @property
+    def tie(self) -> bool:
+        """Whether no arm is distinguishable from the best one."""
+        return bool(self.verdicts) and all(verdict.distinguishable is False for verdict in self.verdicts)
+
+    def ahead(self, metric: str, direction: str) -> dict[str, str]:
+        """'best' for the best arm if all others are worse; else what is known of the arms with its mean: that it is
+        the lowest or the highest."""
+        if not self.verdicts or self.best.diverged:
+            return {}
+        if self.clear:
+            return {self.best.name: "best"}
+        mean = self.best.quality(metric).mean
+        same = (arm for arm in self.arms if arm.quality(metric).mean == mean and not arm.diverged)
+        return {arm.name: RANK[direction] for arm in same}
+
+    def shown(self, metric: str) -> dict[str, str]:
+        """The metric of every arm that has it, with its interval, in the same number of decimals for all of them."""
+        found = {arm.name: arm.quality(metric) for arm in self.arms if arm.measured(metric)}
+        decimals = common_decimals([*found.values()])
+        values = possible(metric, [name for arm in self.arms for run in arm.runs for name in run.result])
+        return {name: with_interval(each, decimals, values) for name, each in found.items()}
+
 
 def judge_tasks(arms: Sequence[Arm], metric: str, direction: str, untuned: Mapping[str, str]) -> tuple[Task, ...]:
     """The tasks in the order of their arms, each ranked and judged for itself, with a correction for their number."""
@@ -48,10 +81,10 @@ def judge_tasks(arms: Sequence[Arm], metric: str, direction: str, untuned: Mappi
     return tuple(found)
 
 
-def verdict_words(task: Task, untuned: Mapping[str, str]) -> list[str]:
+def verdict_words(task: Task, metric: str, direction: str, untuned: Mapping[str, str]) -> list[str]:
     """The verdict of every arm of a task in a few words, for a table."""
-    best = ["best"] * bool(task.verdicts) + [diverged_in(task.best)] * bool(task.best.diverged)
-    best += [NOT_TUNED] * (task.best.name in untuned)
+    best = [*filter(None, [task.ahead(metric, direction).get(task.best.name)])]
+    best += [diverged_in(task.best)] * bool(task.best.diverged) + [NOT_TUNED] * (task.best.name in untuned)
     others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in task.verdicts]  # warnings say why
     return [", ".join(best), *others]
 

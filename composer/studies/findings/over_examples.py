@@ -19,6 +19,7 @@ from composer.metrics.bootstrap import interval_around
 from composer.metrics.evaluation import CONFIDENCE
 from composer.studies.findings.compared_tasks import Task
 from composer.studies.findings.verdicts import Verdict
+from composer.studies.formatting import between
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import Estimate, estimate
@@ -131,13 +132,6 @@ def in_words(found: Mapping[str, OverExamples]) -> str:
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
     what = "Differences from the best on another test set (95 % intervals over resampled examples)"
     return f"{what}: {', '.join(known[:NAMED])}{more}." if known else ""
-
-
-def between(low: float, high: float) -> str:
-    """'0.281 to 0.384': the ends of an interval, to two digits of half its width."""
-    half = (high - low) / 2
-    decimals = min(6, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 4
-    return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def why_missing(found: Mapping[str, OverExamples]) -> str:

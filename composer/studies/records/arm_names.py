@@ -15,6 +15,9 @@ NEUTRAL = ("seed", "runs", "name", "group", "arm", "budget", "resume", "logger",
 #: The name of an arm without overrides of its own.
 DEFAULTS = "defaults"
 
+#: Of an arm that is alone, so many characters of overrides are its name, or so many of its choices from groups.
+ALONE, CHOICES = 40, 3
+
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -29,10 +32,18 @@ def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     if len(own) == 1:
         labels = [own[0].name]
     elif not any(labels):  # they differ in nothing, so the overrides that they share name them
-        shared = ", ".join(_relevant(own[0].record.overrides)) if own else ""
-        labels = [shared or DEFAULTS] * len(own)
+        labels = [_short(_relevant(own[0].record.overrides)) if own else DEFAULTS] * len(own)
     given = iter(label or DEFAULTS for label in labels)
     return [run if run.arm else replace(run, arm=next(given)) for run in runs]
+
+
+def _short(overrides: Sequence[str]) -> str:
+    """The name of an arm that is alone: its choices from groups, such as mixer=gru, rather than its other settings."""
+    choices = [override for override in overrides if "." not in override.partition("=")[0]]
+    named = [*overrides] if len(", ".join(overrides)) <= ALONE else (choices or [*overrides])[:CHOICES]
+    rest = len(overrides) - len(named)
+    others = f" and {rest} more override{'s' * (rest > 1)}" if rest and not choices else ""
+    return ", ".join(named) + others or DEFAULTS
 
 
 def overrides_apart(runs: Sequence[ComparedRun]) -> list[tuple[str, ...]]:

@@ -9,8 +9,10 @@ from typing import Any
 
 import yaml
 
-from composer.studies.comparison import Arm, Comparison, Verdict
+from composer.metrics import possible
+from composer.studies.comparison import Arm, Comparison, Task, Verdict
 from composer.studies.findings.over_examples import OverExamples
+from composer.studies.json_data import finite
 from composer.studies.records.arm_names import NEUTRAL
 from composer.studies.records.arms import costs
 from composer.studies.records.fairness import flatten
@@ -26,6 +28,8 @@ def arms_of(comparison: Comparison) -> list[dict[str, Any]]:
     tasks = {arm.name: number for number, task in enumerate(comparison.tasks) for arm in task.arms}
     verdicts = {verdict.arm: verdict for verdict in comparison.verdicts}
     names = metrics_of(comparison)
+    shown = {name: comparison.shown(name) for name in names}
+    ahead = {arm: words for task in comparison.tasks for arm, words in _ahead(task, comparison).items()}
     return [
         {
             "name": arm.name,
@@ -34,12 +38,24 @@ def arms_of(comparison: Comparison) -> list[dict[str, Any]]:
             "seeds": [run.seed for run in arm.runs],
             "diverged": arm.diverged,
             "quality": {name: arm.quality(name) for name in names if arm.measured(name)},
+            "shown": {name: shown[name][place] for name in names if arm.measured(name)},
+            "ahead": ahead.get(arm.name),
             "costs": {cost.key: arm.cost(cost) for cost in costs("report")},
             "verdict": _verdict(verdicts.get(arm.name), comparison.over_examples.get(arm.name)),
             "untuned": comparison.untuned.get(arm.name, ""),
         }
-        for arm in comparison.arms
+        for place, arm in enumerate(comparison.arms)
     ]
+
+
+def _ahead(task: Task, comparison: Comparison) -> dict[str, str]:
+    return task.ahead(comparison.judged, comparison.direction)
+
+
+def possible_values(metrics: Sequence[str]) -> dict[str, tuple[float | None, float | None]]:
+    """The lowest and the highest value of each metric, None where there is no bound, to which intervals are cut."""
+    bounds = {name: possible(name, metrics) for name in metrics}
+    return {name: (finite(low), finite(high)) for name, (low, high) in bounds.items()}
 
 
 def metrics_of(comparison: Comparison) -> list[str]:

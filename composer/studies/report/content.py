@@ -11,7 +11,7 @@ from composer.graph.flops import TRAINING
 from composer.studies.comparison import SHOWN, Comparison
 from composer.studies.json_data import plain, rounded
 from composer.studies.records.run_records import ComparedRun
-from composer.studies.report.arms_section import arms_of, costs_of, differences, metrics_of
+from composer.studies.report.arms_section import arms_of, costs_of, differences, metrics_of, possible_values
 from composer.studies.report.curves_section import POINTS, curves_of
 from composer.studies.report.ladder_section import ladder_of
 from composer.studies.report.lengths_section import by_length_of, lengths_of
@@ -42,6 +42,7 @@ def content_of(
         "tasks": [task.name for task in comparison.tasks],
         **found,
         "metrics": metrics_of(comparison),
+        "possible": possible_values(metrics_of(comparison)),
         "costs": costs_of(found["arms"]),
         "curves": {
             "points": POINTS,

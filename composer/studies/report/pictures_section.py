@@ -82,7 +82,8 @@ def graphs_of(arms: Sequence[Arm]) -> dict[str, Any] | None:
             best = summary
         drawing = _drawing(run, summary, best, compared=place > 0)
         if drawing is not None:
-            drawings.append({"arm": name, "source": data_uri(drawing.encode(), "image/svg+xml"), "note": reason})
+            source, dark = data_uri(drawing.encode(), "image/svg+xml"), "prefers-color-scheme" in drawing
+            drawings.append({"arm": name, "source": source, "note": reason, "dark": dark})
     return {"drawings": drawings, "left_out": len(runs) - len(runs[:DRAWINGS])} if drawings else None
 
 

@@ -12,7 +12,6 @@ from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import Comparison, compare
-from composer.studies.formatting import with_interval
 from composer.studies.records.arms import costs
 from composer.training.run.record import TEST, on_split
 
@@ -59,8 +58,8 @@ def arms_in_markdown(comparison: Comparison) -> str:
     """The arms, best first, with their quality and costs, as a table of Markdown."""
     shown = costs("wandb")
     rows = [
-        [arm.name, with_interval(arm.quality(comparison.judged)), *(cost.cell(arm.cost(cost)) for cost in shown)]
-        for arm in comparison.arms
+        [arm.name, quality, *(cost.cell(arm.cost(cost)) for cost in shown)]
+        for arm, quality in zip(comparison.arms, comparison.shown(comparison.judged), strict=True)
     ]
     heads = ["arm", comparison.judged, *(cost.heading or cost.label for cost in shown)]
     lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]

@@ -13,6 +13,7 @@ import pytest
 
 from composer.studies.comparison import compare
 from composer.studies.report import write_report
+from composer.views.figures.style import new_figure, png
 from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import STUDY, config_of, write_run, write_tuned
 from tests.support.tested_runs import write_tested
@@ -59,7 +60,9 @@ def test_the_first_screen_has_the_answer_and_the_table(opened, report, compariso
     tab = opened(report)
     assert tab.texts("h1") == [comparison.sentence]
     assert tab.texts("table.arms tbody .name") == [arm.name for arm in comparison.arms]
-    assert tab.texts("table.arms .badge") == ["best"]
+    assert tab.texts("table.arms .badge") == ["lowest"], "mingru is not distinguishable from it"
+    assert tab.texts(".quality") == comparison.shown("valid/loss")
+    assert tab.texts(".quality")[0] in comparison.sentence
     assert tab.texts(".verdict > span") == [verdict.words for verdict in comparison.verdicts]
     assert any(" ± " in text for text in tab.texts("table.arms td.numeric"))
     assert "Holm" in tab.page.locator("#arms .notes").inner_text()
@@ -204,7 +207,9 @@ def test_a_study_of_several_tasks_shows_one_at_a_time(opened, tmp_path):
     tab = opened(tmp_path / "report.html")
     assert tab.texts("h1") == [found.sentence]
     assert tab.texts("#answers li") == list(found.answers)
-    assert tab.texts("table.arms .badge") == ["best", "best"]
+    assert tab.texts("table.arms .badge") == [
+        word for task in found.tasks for word in task.ahead("valid/loss", "min").values()
+    ]
     parity, sort = (sorted(arm.name for arm in task.arms) for task in found.tasks)
     for section, name in (("curves", "sort"), ("costs", "sort"), ("outputs", "sort")):
         drawn = {
@@ -229,7 +234,76 @@ def test_a_search_has_its_figures(opened, report):
     assert tab.page.locator("#tuning .trial.pruned").count() == 10
     tab.page.get_by_label("Trials of").select_option("rnn")
     assert tab.page.locator("#tuning .trial-line").count() == 7
-    assert tab.texts("#tuning .bar + .tick")[0].endswith("%")
+    assert re.fullmatch(r"\d+ %, from \d+ trials", tab.texts("#tuning .bar + .tick")[0])
+    assert all(text.isdigit() for text in tab.texts("#tuning figure:first-of-type .tick[text-anchor=middle]"))
+    tab.page.get_by_label("Trials of").select_option("every arm")
+    assert len({line.get_attribute("class") for line in tab.page.locator("#tuning .trial-line").all()}) > 5
+
+
+def test_a_reading_has_measured_values_alone(opened, report, comparison):
+    """The means of the seeds at the steps that all have; against seconds, at which every seed has points of its own,
+    those of the seeds."""
+    tab = opened(report)
+    steps, seconds = {}, {}
+    for arm in comparison.arms:
+        for run in arm.runs:
+            for line in run.metrics():
+                if "valid/loss" in line:
+                    steps.setdefault(f"{line['step']}: {arm.name}", []).append(line["valid/loss"])
+                    seconds.setdefault(f"{arm.name}, seed {run.seed}", []).append(line["valid/loss"])
+    for axis, wanted in (("steps", {name: [fmean(values)] for name, values in steps.items()}), ("seconds", seconds)):
+        tab.page.locator("#curves").get_by_role("radio", name=axis).check()
+        plot = tab.page.locator("#curves .plot").first
+        for share in (0.15, 0.33, 0.52, 0.78, 0.97):
+            plot.hover(position={"x": share * plot.bounding_box()["width"], "y": 60})
+            head, *read = plot.locator(".tip").inner_text().split("\n")
+            start = f"{head.removeprefix('steps ')}: " if axis == "steps" else ""
+            assert len(read) == len(ARMS)
+            for name, value in (re.sub(" at .*", "", text).rsplit(" ", 1) for text in read):
+                assert any(float(value) == pytest.approx(each, rel=5e-4) for each in wanted[start + name])
+
+
+def test_a_loss_over_more_than_a_decade_has_a_logarithmic_axis_unless_another_is_chosen(opened, report):
+    tab = opened(report)
+    drawn = {}
+    for axis in ("automatic", "linear", "logarithmic"):
+        tab.page.get_by_label("Vertical axis").select_option(axis)
+        drawn[axis] = [curves(tab, figure) for figure in (0, 1)]
+    (validation, training), linear, logarithmic = drawn.values()
+    assert (validation, training) == (linear[0], logarithmic[1]), "2.2 to 0.25 in validation, 2.9 to 0.2 in training"
+
+
+def hidden_without_a_cue(tab):
+    """What is beyond the right edge of the screen, outside of a frame that scrolls and fades there."""
+    return tab.page.evaluate("""() => [...document.querySelectorAll("main *:not(svg *), header *")].filter((each) => {
+        const box = each.getBoundingClientRect();
+        const frame = each.closest(".wide");
+        return each.checkVisibility() && box.width > 1 && box.right > innerWidth
+            && !frame?.classList.contains("after");
+    }).map((each) => each.outerHTML.slice(0, 100))""")
+
+
+def test_long_names_and_narrow_screens_hide_nothing_without_a_cue(opened, tmp_path):
+    for place in range(3):
+        name = f"mixer=attention, model.nodes.encoder.layers.local.mixer.window={place}, optimiser.learning_rate=0.003"
+        for seed in (1, 2):
+            figure = write_run(tmp_path / f"{place}{seed}", name, seed, STUDY["lstm"]) / "figures" / "map.png"
+            figure.write_bytes(png(new_figure(12, 3)))
+    write_report(compare([tmp_path]), tmp_path / "report.html", command="")
+    for width, dark in ((1400, False), (400, True)):
+        tab = opened(tmp_path / "report.html", width=width, dark=dark)
+        tab.page.locator(".picture.broad").first.wait_for()
+        assert hidden_without_a_cue(tab) == []
+        assert tab.page.evaluate(
+            "(() => { const f = document.querySelector('#arms .wide'); return f.scrollWidth <= f.clientWidth })()"
+        )
+        inside = tab.page.evaluate("document.querySelector('.picture .wide').classList.contains('after')")
+        assert inside is (width == 400), "a broad picture keeps its size on a narrow screen, and scrolls"
+        assert tab.page.evaluate("getComputedStyle(document.querySelector('.picture img')).filter !== 'none'") is dark
+        for each in tab.page.locator(".verdict, nav a").all():
+            box = each.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
 
 
 def test_outputs_are_marked_and_disagreements_can_be_chosen(opened, report):

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from composer.studies.report.tuning_section import FEWEST, explained, importance, ranks
+from composer.studies.comparison import compare
+from composer.studies.report.tuning_section import FEWEST, explained, importance, ranks, tuning_of
+from tests.support.study_runs import STUDY, write_run
 
 
 def adjusted(share, count, degrees):
@@ -58,3 +60,20 @@ def test_pruned_and_failed_trials_do_not_count():
     trials = [trial("a", float(i), rate=float(i)) for i in range(FEWEST - 1)]
     trials += [{**trial("a", 9.0, rate=9.0), "status": "pruned"}, {**trial("a", None, rate=1.0), "status": "failed"}]
     assert importance(trials, ["rate"]) == []
+
+
+def test_arms_with_two_trials_each_say_nothing_of_importance():
+    trials = [trial(arm, rate, rate=rate) for arm in "abcd" for rate in (1.0, 2.0)]
+    assert importance(trials, ["rate"]) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "scale"), [("tag(log,interval(1e-3,1e-2))", "log"), ("interval(1e-3,1)", "linear")]
+)
+def test_the_axis_of_a_parameter_is_that_of_its_range(tmp_path, written, scale):
+    for number, rate in enumerate((0.001, 0.004, 0.2)):
+        about = {"tuning": {"space": {"optimiser.learning_rate": written}, "trials": 3, "seeds": [0], "steps": None}}
+        given = {"number": number, "phase": "tuning", "parameters": {"optimiser.learning_rate": rate}}
+        write_run(tmp_path / str(number), "lstm", 1, STUDY["lstm"], trial=given, about=about)
+    (axis,) = tuning_of(compare([tmp_path]))["parameters"]
+    assert axis["scale"] == scale

@@ -3,16 +3,16 @@
 function armsSection(section, content) {
   const { arms, judged, costs } = content;
   if (!arms.length) return add(section, paragraph("No finished run to compare."), warningsOf(content));
-  const quality = (arm) => arm.quality[judged];
-  const domain = range(arms.map(quality).filter(Boolean).flatMap((found) => [...found.values, found.mean - (found.half ?? 0),
-    found.mean + (found.half ?? 0)]), false);
-  const places = commonPlaces(arms.map(quality));
+  const mean = (arm) => arm.quality[judged]?.mean;
+  const domain = range(arms.map((arm) => arm.quality[judged]).filter(Boolean).flatMap((found) => [...found.values, found.mean,
+    ...(bounds(content, judged, found) ?? [])]), false);
+  const clear = arms.every((arm) => arm.verdict === null || arm.verdict.distinguishable);
   const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
   const columns = [
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
-    { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content, places), value: (arm) => quality(arm)?.mean, numeric: true },
+    { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content), value: mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
-    { name: "Against the best", cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
+    { name: `Against the ${clear ? "best" : content.direction === "min" ? "lowest" : "highest"}`, cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
     ...costs.map((cost) => ({
       name: capital(cost.label),
       cell: (arm) => briefly(arm.costs[cost.key]?.mean, cost.unit),
@@ -29,11 +29,10 @@ function armsSection(section, content) {
 }
 
 /** The judged metric, and below it the same on the validation split. */
-function qualityCell(arm, content, places) {
+function qualityCell(arm, content) {
   const { judged, validated } = content;
-  const below = validated === judged ? null : arm.quality[validated];
-  return element("span", { class: "quality" }, interval(arm.quality[judged], places),
-    below ? element("small", {}, `valid ${interval(below, places)}`) : null);
+  return element("span", { class: "quality" }, quality(arm, judged),
+    validated !== judged && arm.shown[validated] ? element("small", {}, `valid ${quality(arm, validated)}`) : null);
 }
 
 /** A cost without the unit that the header already names. */
@@ -44,22 +43,22 @@ function briefly(value, unit) {
 function armName(arm, content) {
   const index = content.arms.indexOf(arm);
   const task = content.tasks[arm.task];
-  return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, arm.name, task ? element("small", {}, task) : null),
-    arm.verdict === null && content.arms.some((each) => each !== arm && each.task === arm.task) ? element("span", { class: "badge" }, "best") : null);
+  return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, breakable(arm.name), task ? element("small", {}, task) : null),
+    arm.ahead ? element("span", { class: `badge${arm.ahead === "best" ? "" : " quiet"}` }, arm.ahead) : null);
 }
 
 /** The interval as a line and each seed as a dot, on one scale for all arms. */
 function strip(arm, content, domain) {
   const found = arm.quality[content.judged];
-  const width = 132;
+  const width = 108;
   const svg = shape("svg", { class: `strip ${armClass(content.arms.indexOf(arm))}`, width, height: 24, role: "img" },
-    shape("title", {}, `${arm.name}: ${interval(found)}; seeds: ${found ? found.values.map((value) => number(value)).join(", ") : "none"}`));
+    shape("title", {}, `${arm.name}: ${quality(arm, content.judged)}; seeds: ${found ? found.values.map((value) => number(value)).join(", ") : "none"}`));
   if (!found || !domain) return svg;
   const x = linearScale(domain, [6, width - 6]);
   const best = bestOf(content, arm).quality[content.judged];
   if (best) svg.append(shape("line", { class: "guide", x1: x(best.mean), x2: x(best.mean), y1: 0, y2: 24 }));
   if (found.half !== null) {
-    const [low, high] = [x(found.mean - found.half), x(found.mean + found.half)];
+    const [low, high] = bounds(content, content.judged, found).map(x);
     svg.append(shape("path", { class: "whisker", d: `M${low} 12H${high}M${low} 8v8M${high} 8v8` }));
   }
   svg.append(...found.values.filter((value) => value !== null).map((value) => shape("circle", { class: "seed", cx: x(value), cy: 12, r: 3.2 })));
@@ -72,8 +71,7 @@ function verdictCell(arm) {
   if (!verdict && arm.untuned) return element("span", { class: "verdict open" }, element("span", {}, `not tuned: ${arm.untuned}`));
   if (!verdict) return element("span", { class: "soft" }, DASH);
   const name = { true: "worse", false: "alike", null: "open" }[String(verdict.distinguishable)];
-  const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null
-    : `p ${verdict.p < 0.001 ? "< 0.001" : `= ${number(verdict.p, 2)}`}`].filter(Boolean).join(", ");
+  const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null : pValue(verdict.p)].filter(Boolean).join(", ");
   const [low, high] = verdict.over_examples ?? [];
   return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures),
     verdict.over_examples ? element("small", {}, `over examples ${ends(low, high)}`) : null);
@@ -108,7 +106,7 @@ function metricsTable(content) {
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
     ...content.metrics.map((name) => ({
       name: capital(metricName(name)),
-      cell: (arm) => interval(arm.quality[name], commonPlaces(content.arms.map((each) => each.quality[name]))),
+      cell: (arm) => quality(arm, name),
       value: (arm) => arm.quality[name]?.mean,
       numeric: true,
     })),
@@ -123,7 +121,7 @@ function saveArms(content) {
   for (const cost of content.costs) names.push(cost.unit ? `${cost.label} (${cost.unit})` : cost.label);
   const rows = content.arms.map((arm) => [content.tasks[arm.task], arm.name, arm.seeds.length,
     ...content.metrics.flatMap((name) => [arm.quality[name]?.mean, arm.quality[name]?.half]),
-    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.over_examples?.[0],
+    arm.verdict?.words ?? arm.ahead, arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.over_examples?.[0],
     arm.verdict?.over_examples?.[1], arm.verdict?.p,
     ...content.costs.map((cost) => arm.costs[cost.key]?.mean)]);
   saveCsv(names, rows, "arms");

@@ -3,16 +3,17 @@
 const LETTER = 6.6; // the width of a letter in the labels, on average
 
 /**
- * x, y: {label, domain, log, format}; ``domain`` is null where there is nothing to draw
+ * x, y: {label, domain, log, format, whole}; ``domain`` is null where there is nothing to draw; ``whole``: only whole numbers are marked
  * Returns the two scales, the corners of the plot, and what to draw.
  */
 function axesOf(width, height, x, y, right = 14) {
   const [top, bottom] = [12, height - 44];
   const vertical = (y.log ? logScale : linearScale)(y.domain, [bottom, top]);
-  const yTicks = vertical.ticks(Math.max(3, Math.round((bottom - top) / 48)));
+  const marks = (scale, count, whole) => scale.ticks(count).filter((value) => !whole || Number.isInteger(Number(value.toFixed(6))));
+  const yTicks = marks(vertical, Math.max(3, Math.round((bottom - top) / 48)), y.whole);
   const left = 30 + LETTER * Math.max(...yTicks.map((value) => y.format(value).length), 2);
   const horizontal = (x.log ? logScale : linearScale)(x.domain, [left, width - right]);
-  const xTicks = spaced(horizontal.ticks(Math.max(2, Math.round((width - left) / 90))), horizontal, x.format);
+  const xTicks = spaced(marks(horizontal, Math.max(2, Math.round((width - left) / 90)), x.whole), horizontal, x.format);
   const nodes = [
     yTicks.map((value) => [
       shape("line", { class: "grid", x1: left, x2: width - right, y1: vertical(value), y2: vertical(value) }),

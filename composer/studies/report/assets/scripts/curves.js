@@ -8,6 +8,9 @@ const AXES = [
   { value: "seconds", label: "seconds", unit: "" },
 ];
 
+/** Without a choice, the axis is logarithmic where a loss or an error goes over more than a decade. */
+const VERTICAL = ["automatic", "linear", "logarithmic"].map((value) => ({ value, label: value }));
+
 /** Points of the grid that curves with different places are averaged on. */
 const GRID = 240;
 
@@ -22,7 +25,7 @@ function curvesSection(section, content) {
   const [training, validation] = [names("training"), names("validation")];
   if (!axes.length || !(training.length || validation.length)) return false;
   const state = {
-    axis: axes[0].value, logX: false, logY: false, seeds: false,
+    axis: axes[0].value, logX: false, vertical: VERTICAL[0].value, seeds: false,
     metric: { validation: validation.includes(content.validated) ? content.validated : validation[0], training: training.includes("loss") ? "loss" : training[0] },
     shown: shownAtFirst(content),
   };
@@ -40,7 +43,7 @@ function curvesSection(section, content) {
     element("div", { class: "controls" }, radios("Against", axes, state.axis, set((value) => { state.axis = value; })),
       metricList("validation", validation), metricList("training", training),
       checkbox("logarithmic x", false, set((value) => { state.logX = value; })),
-      checkbox("logarithmic y", false, set((value) => { state.logY = value; })),
+      select("Vertical axis", VERTICAL, state.vertical, set((value) => { state.vertical = value; })),
       runs.length > arms.length ? checkbox("every seed", false, set((value) => { state.seeds = value; })) : null),
     armChoice(content, state.shown, redraw),
     element("div", { class: figures.length > 1 ? "pair" : "" }, figures.map((each) => each.node)));
@@ -81,9 +84,21 @@ function curveFigure(content, state, part) {
       names: ["arm", axis().label, `${state.metric[part]} mean`, "lowest seed", "highest seed"],
       rows: series().flatMap((each) => each.xs.map((x, i) => [each.name, x, each.ys[i], each.low?.[i] ?? each.ys[i], each.high?.[i] ?? each.ys[i]])),
     }),
-    draw: (width, hints) => lineChart(width, series(), { label: axis().label, log: state.logX, format: (value) => scaled(value) },
-      { label: metricName(state.metric[part].replace(/^valid\//, "")), log: state.logY, format: (value) => number(value, 3) }, hints),
+    draw: (width, hints) => {
+      const drawn = series();
+      const log = state.vertical === "logarithmic" || (state.vertical === "automatic" && unbounded(content, state.metric[part])
+        && overDecade(drawn.flatMap((each) => [...each.ys, ...(each.low ?? [])])));
+      return lineChart(width, drawn, { label: axis().label, log: state.logX, whole: state.axis === "step" || state.axis === "examples", format: (value) => scaled(value) },
+        { label: metricName(state.metric[part].replace(/^valid\//, "")), log, format: (value) => number(value, 3) }, hints);
+    },
   });
+}
+
+/** Whether a metric of a model, of training or of validation, can be as large as one likes. */
+function unbounded(content, metric) {
+  const bare = metric.replace(/^valid\//, "");
+  const known = content.possible[`valid/${bare}`] ?? content.possible[`test/${bare}`] ?? content.possible[bare];
+  return known !== undefined && known[1] === null;
 }
 
 function axisColumn(run, part, axis) {
@@ -94,10 +109,11 @@ function axisColumn(run, part, axis) {
 
 function armCurve(runs, index, name, part, state) {
   const metric = state.metric[part];
-  const curves = runs.map((run) => ({ index, xs: axisColumn(run, part, state.axis), ys: run[part].metrics[metric] }))
+  const curves = runs.map((run) => ({ index, note: `, seed ${run.seed ?? "unknown"}`, xs: axisColumn(run, part, state.axis), ys: run[part].metrics[metric] }))
     .filter((each) => each.xs?.length && each.ys);
   if (!curves.length) return null;
-  return { index, name, ...meanCurve(curves), faint: state.seeds && curves.length > 1 ? curves : [] };
+  const apart = curves.some((each) => each.xs.join() !== curves[0].xs.join());
+  return { index, name, ...meanCurve(curves), faint: state.seeds && curves.length > 1 ? curves : [], measured: apart ? curves : null };
 }
 
 /** The mean of some curves on a common grid, as far as all of them go, with the lowest and the highest. */

@@ -62,6 +62,12 @@ function disclosure(summary, make) {
   return details;
 }
 
+/** A long name that may break after its signs, so that it does not widen its table. */
+function breakable(name) {
+  if (name.length <= 20) return name;
+  return name.split(/(?<=[_=,/@]|\.(?!\d))/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
+}
+
 function paragraph(text, name = "note") {
   return element("p", { class: name }, text);
 }

@@ -23,7 +23,7 @@ function figure({ title, description, draw, data, legend = () => [], file, note 
       save("SVG", () => saveSvg(svg, text(title), legend(), file)),
       save("PNG", () => savePng(svg, text(title), legend(), file)),
       save("CSV", () => saveCsv(data().names, data().rows, file)))),
-    plot, note ? paragraph(note) : null, details);
+    plot, note ? element("p", { class: "note" }, note) : null, details);
 
   function table() {
     const { names, rows } = data();

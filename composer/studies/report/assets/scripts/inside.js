@@ -17,19 +17,23 @@ function insideSection(section, content) {
     ? `; ${plural(pictures.left_out, "more is", "more are")} in the folders of the runs` : ""}.`));
   pictures.figures.forEach((each, index) => {
     const fold = disclosure(`${figureName(each.name)} (${each.pictures.map((picture) => picture.arm).join(", ")})`, () => element("div", { class: "pictures" },
-      each.pictures.map((picture) => embeddedPicture(`${figureName(each.name)}: ${picture.arm}`, picture.source, `${each.name}_${picture.arm}.png`, "PNG"))));
+      each.pictures.map((picture) => embeddedPicture(`${figureName(each.name)}: ${picture.arm}`, picture.source, `${each.name}_${picture.arm}.png`, "PNG", false))));
     fold.open = index === 0;
     add(section, fold);
   });
   return true;
 }
 
-/** A picture in the page, with a link that saves it. */
-function embeddedPicture(title, source, file, kind) {
-  return element("figure", { class: "picture" },
+/** A picture in the page, with a link that saves it. ``dark``: whether it has colours of its own for a dark page; else they are turned around. */
+function embeddedPicture(title, source, file, kind, dark) {
+  const picture = element("img", { src: source, alt: title, onload: () => { // one that is broad has a row of its own, where it can be read
+    figure.classList.toggle("broad", picture.naturalWidth > 2 * picture.naturalHeight);
+  } });
+  const figure = element("figure", { class: `picture${dark ? "" : " light"}` },
     element("figcaption", {}, element("span", { class: "title" }, title), element("span", { class: "save" },
       element("a", { href: source, download: file.replace(/[^\w.-]+/g, "_"), "aria-label": `Save ${title} as ${kind}` }, kind))),
-    element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": title }, element("img", { src: source, alt: title })));
+    framed(picture, title));
+  return figure;
 }
 
 function differencesSection(section, content) {
@@ -39,9 +43,9 @@ function differencesSection(section, content) {
   if (graphs) {
     add(section, element("h3", {}, "Graphs"), paragraph(`The graph of the first arm of the table, then each other arm beside it with the differences marked.${graphs.left_out
       ? ` ${plural(graphs.left_out, "more arm is", "more arms are")} not drawn.` : ""}`));
-    graphs.drawings.forEach(({ arm, source, note }, index) => {
+    graphs.drawings.forEach(({ arm, source, note, dark }, index) => {
       const title = index === 0 ? `${arm}, the first arm` : note ? arm : `${content.arms[0].name} → ${arm}`;
-      add(section, disclosure(title, () => element("div", {}, note ? paragraph(note) : null, embeddedPicture(`Graph: ${title}`, source, `graph_${arm}.svg`, "SVG"))));
+      add(section, disclosure(title, () => element("div", {}, note ? paragraph(note) : null, embeddedPicture(`Graph: ${title}`, source, `graph_${arm}.svg`, "SVG", dark))));
     });
   }
   return true;

@@ -55,8 +55,8 @@ function clipped(values, scales) {
 
 function rungNode(name, index, point, scales, hints) {
   const { mean, half } = point.loss;
-  return pointNodes({ index, name: point.held_out ? `${name}, held out` : name, x: point.size, y: mean,
-    half: half && mean > half ? half : null }, scales, point.held_out, { label: "parameters", unit: "" }, hints);
+  return pointNodes({ index, name: point.held_out ? `${name}, held out` : name, x: point.size, y: mean, text: interval(point.loss),
+    ends: half && mean > half ? [mean - half, mean + half] : null }, scales, point.held_out, { label: "parameters", unit: "" }, hints);
 }
 
 /** The interval of the prediction, a little to the right of the held-out size. */

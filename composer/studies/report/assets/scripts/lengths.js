@@ -11,8 +11,8 @@ function lengthsSection(section, content) {
     const found = points.map(({ length, arm }) => ({ length, estimate: chosen().read(arms[arm]) })).filter((each) => each.estimate);
     const bounded = found.every((each) => each.estimate.half !== null);
     return { index, name, faint: [], xs: found.map((each) => each.length), ys: found.map((each) => each.estimate.mean),
-      low: bounded ? found.map((each) => each.estimate.mean - each.estimate.half) : null,
-      high: bounded ? found.map((each) => each.estimate.mean + each.estimate.half) : null };
+      low: bounded ? found.map((each) => bounds(content, state.shown, each.estimate)[0]) : null,
+      high: bounded ? found.map((each) => bounds(content, state.shown, each.estimate)[1]) : null };
   });
   const format = (value) => (chosen().unit ? quantity(value, chosen().unit) : number(value, 3));
   const drawn = figure({
@@ -22,7 +22,7 @@ function lengthsSection(section, content) {
     legend: series,
     data: () => ({ names: ["architecture", "length", chosen().label, "low", "high"],
       rows: series().flatMap((each) => each.xs.map((x, i) => [each.name, x, each.ys[i], each.low?.[i], each.high?.[i]])) }),
-    draw: (width, hints) => lineChart(width, series(), { label: "sequence length", log: state.log, format: (value) => number(value, 3) },
+    draw: (width, hints) => lineChart(width, series(), { label: "sequence length", log: state.log, whole: true, format: (value) => number(value, 3) },
       { label: chosen().label, log: false, format }, hints),
   });
   add(section, paragraph("Arms of the same architecture at several lengths are joined by a line; bands are 95 % intervals over seeds."),

@@ -1,8 +1,9 @@
 // A chart of lines with bands, and a reading of all lines at the pointer or by the arrow keys.
 
 /**
- * series: [{index, name, xs, ys, low, high, faint: [{xs, ys}]}]; ``low`` and ``high`` bound the band, or are null
- * x, y: {label, log, format}; ``x.shaded``: {low, high, label}, a range of x that is marked, or null
+ * series: [{index, name, xs, ys, low, high, faint: [{xs, ys}], measured: [{note, xs, ys}]}]; ``low`` and ``high`` bound the band, or are
+ *   null; ``measured`` is what a reading shows, where it is not the line's own points
+ * x, y: {label, log, format, whole}; ``x.shaded``: {low, high, label}, a range of x that is marked, or null
  */
 function lineChart(width, series, x, y, hints, height = Math.max(260, Math.min(360, width * 0.62))) {
   const faint = series.flatMap((each) => each.faint);
@@ -57,24 +58,45 @@ function valueAt(xs, ys, x) {
   return ys[low] + ((x - xs[low]) / (xs[high] - xs[low])) * (ys[high] - ys[low]);
 }
 
-/** A line across the plot with the values of all arms, moved by the pointer or the arrow keys. */
+/** What was measured of a line: its own points or, where the line is a mean between places of its own seeds, those of each seed. */
+function measuredOf(each) {
+  return (each.measured ?? [{ note: "", xs: each.xs, ys: each.ys }]).flatMap(({ note, xs, ys }) => xs.map((x, i) => ({ note, x, y: ys[i] })))
+    .filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
+}
+
+/** A line across the plot at the measured point next to the pointer, with what was measured of every arm there or nearest to it. */
 function crosshair(series, scales, x, y, hints) {
   const line = shape("line", { class: "cross", y1: scales.top, y2: scales.bottom, visibility: "hidden", "data-transient": "" });
+  const dots = shape("g", { "data-transient": "" });
+  const drawn = (point) => (!scales.x.log || point.x > 0) && (!scales.y.log || point.y > 0);
+  const arms = series.map((each) => ({ each, points: measuredOf(each).filter(drawn).map((point) => ({ ...point, at: scales.x(point.x) })) }))
+    .filter(({ points }) => points.length);
+  const places = [...new Set(arms.flatMap(({ points }) => points.map((point) => point.at)))].sort((a, b) => a - b);
+  const nearest = (points, at) => points.reduce((a, b) => (Math.abs(b.at - at) < Math.abs(a.at - at) ? b : a));
   let at = null;
   function show(place) {
-    at = Math.max(scales.left, Math.min(scales.right, place));
-    const value = scales.x.invert(at);
-    const found = series.map((each) => ({ index: each.index, name: each.name, value: valueAt(each.xs, each.ys, value) }))
-      .filter((each) => each.value !== null).sort((a, b) => a.value - b.value).slice(0, 12);
+    if (!places.length) return;
+    at = nearest(places.map((each) => ({ at: each })), place).at;
+    const found = arms.map(({ each, points }) => ({ index: each.index, name: each.name, ...nearest(points, at) }))
+      .sort((a, b) => a.y - b.y).slice(0, 12);
+    const head = x.format(found.find((each) => each.at === at)?.x ?? scales.x.invert(at));
     line.setAttribute("x1", at);
     line.setAttribute("x2", at);
     line.setAttribute("visibility", "visible");
-    hints.show([`${x.label} ${x.format(value)}`,
-      ...found.map((each) => ({ index: each.index, text: `${each.name} ${number(each.value)}` }))], at, scales.top + 10);
+    dots.replaceChildren(...found.map((each) => shape("circle", { class: `read ${armClass(each.index)}`, cx: each.at, cy: scales.y(each.y), r: 4 })));
+    hints.show([`${x.label} ${head}`, ...found.map((each) => ({ index: each.index,
+      text: `${each.name}${each.note} ${number(each.y)}${x.format(each.x) === head ? "" : ` at ${x.format(each.x)}`}` }))], at, scales.top + 10);
   }
   function hide() {
     line.setAttribute("visibility", "hidden");
+    dots.replaceChildren();
     hints.hide();
+  }
+  /** The next measured place in a direction, a sixtieth of the plot away at least where there are many. */
+  function next(step) {
+    if (at === null) return step > 0 ? scales.left : scales.right;
+    const far = places.length > 60 ? (scales.right - scales.left) / 60 : 0.01;
+    return (step > 0 ? places.find((each) => each >= at + far) : places.findLast((each) => each <= at - far)) ?? (step > 0 ? scales.right : scales.left);
   }
   const { plot, svg } = hints;
   plot.tabIndex = 0;
@@ -87,8 +109,8 @@ function crosshair(series, scales, x, y, hints) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) {
       event.preventDefault();
-      show((at ?? (step > 0 ? scales.left : scales.right)) + step * ((scales.right - scales.left) / 40));
+      show(next(step));
     } else if (event.key === "Escape") hide();
   };
-  return line;
+  return [line, dots];
 }

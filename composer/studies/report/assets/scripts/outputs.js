@@ -25,7 +25,7 @@ function outputsSection(section, content) {
 function exampleCard(example, content) {
   const given = Object.entries(example.inputs).map(([name, text]) => line(name, element("code", {}, text), "given"));
   const wanted = example.wanted === null ? null : line("reference", element("code", {}, example.wanted), "given");
-  const outputs = example.outputs.map((each) => line(element("span", { class: "arm" }, swatch(content.arms.findIndex((arm) => arm.name === each.arm)), each.arm),
+  const outputs = example.outputs.map((each) => line(element("span", { class: "arm" }, swatch(content.arms.findIndex((arm) => arm.name === each.arm)), element("span", {}, breakable(each.arm))),
     [element("code", {}, each.pieces.map(piece)), verdictMark(each.right)], "output"));
   return element("article", { class: "example" }, example.head ? paragraph(`head ${example.head}`) : null,
     element("dl", {}, given, wanted, outputs));

@@ -12,7 +12,9 @@ function headOfPage() {
   const counted = [plural(arms.length, "arm"), seeds.length ? `${seeds.length > 1 ? `${seeds[0]} to ${seeds.at(-1)} seeds` : plural(seeds[0], "seed")} each` : null,
     content.tuning ? plural(content.tuning.trials.length, "tuning trial") : null].filter(Boolean);
   document.getElementById("subject").textContent = `Comparison on ${subject.data.join(", ") || "no data"}`;
-  document.getElementById("sentence").textContent = content.sentence;
+  const sentence = document.getElementById("sentence");
+  sentence.textContent = content.sentence;
+  sentence.classList.toggle("long", content.sentence.length > 180);
   const answers = document.getElementById("answers");
   if (content.answers.length) add(answers, content.answers.map((text) => element("li", {}, text)));
   else answers.remove();

@@ -45,6 +45,13 @@ function logTicks(low, high, count) {
   return found;
 }
 
+/** Whether values are all above 0 and go over more than a decade, so that on a linear axis most would look like 0. */
+function overDecade(values) {
+  const there = values.filter(Number.isFinite);
+  const low = there.reduce((a, b) => Math.min(a, b), Infinity);
+  return low > 0 && there.reduce((a, b) => Math.max(a, b), 0) / low > 10;
+}
+
 /** The range of some values, a little wider; null if there are none. */
 function range(values, log, margin = 0.04) {
   const there = values.filter((value) => Number.isFinite(value) && (!log || value > 0));

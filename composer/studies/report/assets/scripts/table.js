@@ -53,7 +53,7 @@ function sortableTable(caption, columns, rows, name = "") {
 
 function tableRow(columns, row) {
   return element("tr", {}, columns.map((column, index) => element(index === 0 ? "th" : "td",
-    { scope: index === 0 ? "row" : null, class: column.numeric ? "numeric" : null }, column.cell(row))));
+    { scope: index === 0 ? "row" : null, class: column.numeric ? "numeric" : null, "data-name": column.name }, column.cell(row))));
 }
 
 /** A plain table of texts, whose first column names the row. */
@@ -65,7 +65,15 @@ function plainTable(caption, names, rows) {
       typeof cell === "number" ? number(cell, 5) : cell ?? DASH)))))), caption);
 }
 
-/** A frame that scrolls sideways where the table is wider than the screen, also by keyboard. */
-function framed(table, caption) {
-  return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption }, table);
+/** A frame that scrolls sideways where its content is wider than the screen, also by keyboard; it fades at an edge that hides some. */
+function framed(inner, caption) {
+  const frame = element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption }, inner);
+  const look = () => {
+    frame.classList.toggle("before", frame.scrollLeft > 1);
+    frame.classList.toggle("after", frame.scrollLeft + frame.clientWidth < frame.scrollWidth - 1);
+  };
+  frame.addEventListener("scroll", look, { passive: true });
+  const observer = new ResizeObserver(look);
+  [frame, inner].forEach((each) => observer.observe(each));
+  return frame;
 }

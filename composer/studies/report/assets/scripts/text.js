@@ -60,10 +60,32 @@ function fixed(value, places) {
   return value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
 }
 
-/** The ends of an interval, to two digits of half its width. */
+/** The ends of an interval, to two digits of half its width, and to more where an end would look like 0. */
 function ends(low, high) {
-  const places = Math.max(0, Math.min(6, high > low ? 1 - Math.floor(Math.log10((high - low) / 2)) : 4));
+  let places = Math.max(0, Math.min(6, high > low ? 1 - Math.floor(Math.log10((high - low) / 2)) : 4));
+  while (places < 6 && [low, high].some((end) => end !== 0 && Number(end.toFixed(places)) === 0)) places += 1;
   return [low, high].map((end) => fixed(end, places).replace(/^-/, "−")).join(" to ");
+}
+
+/** A p-value, in as many digits as show on which side of 0.05 it is. */
+function pValue(p) {
+  if (p < 0.001) return "p < 0.001";
+  const digits = [2, 3, 4].find((some) => (Number(p.toPrecision(some)) < 0.05) === (p < 0.05)) ?? 5;
+  return `p = ${number(p, digits)}`;
+}
+
+/** A metric of an arm as the terminal and the sentences write it. */
+function quality(arm, metric) {
+  return arm.shown[metric]?.replaceAll("-", "−") ?? DASH;
+}
+
+/** The ends of an interval, cut to the possible values of its metric unless a seed itself is beyond them; null without an interval. */
+function bounds(content, metric, estimate) {
+  if (!estimate || estimate.half === null) return null;
+  const [low, high] = content.possible[metric] ?? [null, null];
+  const inside = [...estimate.values, estimate.mean].every((value) => value >= (low ?? -Infinity) && value <= (high ?? Infinity));
+  const found = [estimate.mean - estimate.half, estimate.mean + estimate.half];
+  return inside ? [Math.max(found[0], low ?? -Infinity), Math.min(found[1], high ?? Infinity)] : found;
 }
 
 /** A difference with its sign. */

@@ -140,7 +140,7 @@ function bestSoFar(content, arms, trials) {
       const log = values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 20;
       const domain = range(values, log);
       if (!domain) return emptyPlot(width, "No trial has a value.");
-      const x = { label: arms.length > 1 ? "trial of its arm" : "trial", domain: range(valued().map((trial) => trial.place), false, 0.02), format: (value) => number(value) };
+      const x = { label: arms.length > 1 ? "trial of its arm" : "trial", domain: range(valued().map((trial) => trial.place), false, 0.02), whole: true, format: (value) => number(value) };
       const y = { label, domain, log, format: (value) => number(value, 3) };
       const scales = axesOf(width, height, x, y);
       return { height, nodes: [scales.nodes, lines().map((each) => shape("path", { class: `stairs ${armClass(each.index)}`, d: stairs(each, scales), "stroke-dasharray": armDashes(each.index) })),
@@ -155,7 +155,10 @@ function stairs(each, scales) {
   return each.xs.map((x, i) => (i === 0 ? `M${scales.x(x)} ${scales.y(each.ys[i])}` : `H${scales.x(x)}V${scales.y(each.ys[i])}`)).join("");
 }
 
-/** One vertical axis per parameter and one for the value; one line per trial, the darker the better. */
+/** Colours from the worst trial to the best, --rank0 to --rank6 of the style sheet. */
+const RANKS = 7;
+
+/** One vertical axis per parameter and one for the value; one line per trial, coloured by its rank among the trials. */
 function parallel(content, trials) {
   const { parameters } = content.tuning;
   const label = metricName(content.validated);
@@ -163,7 +166,8 @@ function parallel(content, trials) {
     title: "Parallel coordinates",
     file: "parallel_coordinates",
     description: `Every trial as a line across its parameters (${parameters.map((each) => each.name).join(", ")}) to its ${label}.`,
-    note: "One line per trial, stronger for better trials; dashed lines are pruned trials.",
+    note: [element("span", { class: "ramp" }, "worst", Array.from({ length: RANKS }, (_, rank) => element("i", { class: `rank${rank}` })), "best"),
+      ` trial by its ${label}. Dashed lines are pruned trials.`],
     data: () => ({ names: ["trial", "arm", "status", ...parameters.map((each) => each.name), content.validated],
       rows: trials().map((trial) => [trial.number, trial.arm, trial.status, ...parameters.map((each) => trial.parameters[each.name]), trial.value]) }),
     draw: (width) => {
@@ -180,16 +184,22 @@ function parallel(content, trials) {
         const value = axis.read === null ? trial.value : trial.parameters[axis.name];
         return value === undefined ? "" : `${place(index).toFixed(1)} ${axis.scale(value).toFixed(1)}`;
       }).filter(Boolean).join("L");
-      return { height, nodes: [ordered.map((trial, rank) => shape("path", { class: `trial-line ${trial.status === "finished" ? "" : "pruned"}`, d: `M${path(trial)}`,
-        "stroke-opacity": (0.12 + 0.88 * ((rank + 1) / ordered.length) ** 3).toFixed(3) }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}`))),
+      return { height, nodes: [ordered.map((trial) => shape("path", { class: `trial-line rank${rankOf(trial, ordered)} ${trial.status === "finished" ? "" : "pruned"}`, d: `M${path(trial)}` }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}`))),
       axes.map((axis, index) => axisNodes(axis, place(index), index, axes.length, top, bottom, (width - 2 * side) / Math.max(1, axes.length - 1)))] };
     },
   });
 }
 
+/** The colour of a trial among those in their order, the worst first; equal values have the same. */
+function rankOf(trial, ordered) {
+  const same = ordered.map(({ value }, place) => (value === trial.value ? place : null)).filter((place) => place !== null);
+  return ordered.length > 1 ? Math.round(((same[0] + same.at(-1)) / 2 / (ordered.length - 1)) * (RANKS - 1)) : RANKS - 1;
+}
+
 function numberAxis(values, log, ends) {
   const scale = (log ? logScale : linearScale)(range(values, log, 0) ?? [0, 1], ends);
-  return { scale, ticks: scale.ticks(5).map((value) => ({ at: scale(value), text: number(value, 3) })) };
+  const whole = values.every(Number.isInteger);
+  return { scale, ticks: scale.ticks(5).filter((value) => !whole || Number.isInteger(Number(value.toFixed(6)))).map((value) => ({ at: scale(value), text: number(value, 3) })) };
 }
 
 function parameterAxis(parameter, values, ends) {
@@ -212,22 +222,23 @@ function axisNodes(axis, x, index, count, top, bottom, apart) {
 
 function importanceBars(content) {
   const found = content.tuning.importance;
+  const share = (each) => `${each.share > 0.99 ? "> 99" : Math.round(100 * each.share)} %, from ${plural(each.trials, "trial")}`;
   return figure({
     title: "Importance of the parameters",
     file: "importance",
-    description: `The share of the variance of the trials’ ranks that each parameter explains alone: ${found.map((each) => `${each.name} ${Math.round(100 * each.share)} %`).join(", ")}.`,
+    description: `The share of the variance of the trials’ ranks that each parameter explains alone: ${found.map((each) => `${each.name} ${share(each)}`).join(", ")}.`,
     note: "The share of the variance of the finished trials’ ranks, within their arm, that each parameter explains alone: a parabola over a number’s ranks, or the means of a choice, adjusted for degrees of freedom. Interactions between parameters are not seen.",
     data: () => ({ names: ["parameter", "share of variance explained", "trials"], rows: found.map((each) => [each.name, each.share, each.trials]) }),
     draw: (width) => {
       const room = Math.min(width * 0.45, 20 + LETTER * Math.max(...found.map((each) => each.name.length)));
       const letters = Math.floor((room - 16) / LETTER);
-      const x = linearScale([0, 1], [room, width - 50]);
+      const x = linearScale([0, 1], [room, width - 130]);
       return { height: 24 + 30 * found.length, nodes: found.map((each, row) => {
         const y = 12 + 30 * row;
         const name = each.name.length <= letters ? each.name : `…${each.name.slice(1 - letters)}`;
         return [shape("text", { class: "tick", x: room - 8, y: y + 15, "text-anchor": "end" }, name),
           shape("rect", { class: "bar", x: room, y, width: Math.max(1, x(each.share) - room), height: 20, rx: 3 }),
-          shape("text", { class: "tick", x: Math.max(room, x(each.share)) + 6, y: y + 15 }, `${Math.round(100 * each.share)} %`)];
+          shape("text", { class: "tick", x: Math.max(room, x(each.share)) + 6, y: y + 15 }, share(each))];
       }) };
     },
   });
