@@ -1,6 +1,8 @@
 """``inspect``: one page that holds its pictures."""
 
 import html
+import json
+import re
 import shutil
 
 import pytest
@@ -23,6 +25,17 @@ def test_inspect_writes_one_page_that_holds_its_pictures(runs, ask, tmp_path, fa
     assert {"learning_curves", "gradient_by_step"} <= {picture.stem for picture in pictures}
     assert any(picture.stem.startswith("states_") for picture in pictures)
     assert 'src="http' not in page
+    sections = re.findall('<h2 id="([^"]+)">', page)
+    assert sections[:1] == ["metrics"]
+    assert re.findall('<a href="#([^"]+)">', page) == sections
+    assert len({*sections}) == len(sections)
+    classes = any(picture.stem.startswith("confusion_") for picture in pictures)
+    assert ("classes" in sections) == classes
+    assert ("The examples with the largest loss of" in page) == classes
+    record = json.loads((runs(family) / "run.json").read_text())
+    for name, value in record["result"].items():
+        assert f"<td>{name.removeprefix('valid/')}</td>" in page.replace(' class="short"', ""), name
+        assert value is None or f">{value:.4g}<" in page
 
 
 def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, refused, tmp_path, monkeypatch):

@@ -19,8 +19,14 @@ class ScreenProgress(Callback):
         self.screen.begin(module.progress.step, module.steps)
 
     def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        if not self.screen.due():
-            return
+        if self.screen.due():
+            self._show(module)
+
+    def on_train_end(self, trainer: Trainer, module: Any) -> None:
+        if self.screen.bar is not None:  # which may have shown an earlier step last
+            self._show(module)
+
+    def _show(self, module: Any) -> None:
         progress, report, window = module.progress, module.report, module.window
         rate = report.get("tokens_per_second", 0.0)
         if window.seconds > 0:  # within a logging window, that of this process so far
