@@ -25,7 +25,7 @@ from composer.inference.similar_tokens import Analogy, analogy_section, neighbou
 from composer.inference.typed_rows import encoded, typed_columns
 from composer.metrics import Evaluation
 from composer.metrics.outcomes import ClassOutcomes, class_outcomes, predicts_classes
-from composer.metrics.real_values import naive_forecast
+from composer.metrics.real_values import is_real, naive_forecast
 from composer.objectives import Batch
 from composer.runs.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
@@ -131,9 +131,9 @@ class Inspection:
                        [table])  # fmt: skip
 
     def _forecasts(self, batch: Batch) -> Iterator[PageSection]:
-        """Figures of generated sequences of real values."""
+        """Figures of predicted sequences of real values."""
         graph, objective = self.model.graph, self.model.objective
-        heads = [head for head in graph.heads if graph.target(head).decodes and graph.target(head).field.kind == "seq"]
+        heads = [head for head in graph.heads if is_real(graph.target(head)) and graph.target(head).field.kind == "seq"]
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
@@ -143,15 +143,14 @@ class Inspection:
             wanted = objective.source.unscaled(target, some.signals[target].values)
             steps, names = None, objective.fields[target].contents.names
             if (before := naive_forecast(graph.target(head))) is not None:
-                given, channels = before
-                steps = objective.source.unscaled(given, some.signals[given].values)[..., channels]
+                read, channels = before
+                steps = objective.source.unscaled(read, some.signals[read].values)[..., channels]
             for row, record in enumerate(records):
                 own = record if len(graph.heads) == 1 else record[head.name]
                 mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(
-                    title, mean, bounds, None if steps is None else steps[row], wanted[row], channels=names
-                )
+                given = None if steps is None else steps[row]
+                figure = forecast_figure(title, mean, bounds, given, wanted[row, : len(mean)], channels=names)
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield PageSection("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 

@@ -36,6 +36,7 @@ a {{ color: var(--link) }}
 nav {{ position: sticky; top: 0; z-index: 1; background: var(--paper); border-bottom: 1px solid var(--hair);
   padding: .55rem 0; display: flex; flex-wrap: wrap; gap: .1rem 1.1rem }}
 nav a {{ white-space: nowrap }}
+nav + h2 {{ border-top: 0; margin-top: .6rem }}
 p {{ margin: .3rem 0 .8rem; color: var(--soft) }}
 figure {{ margin: 1.2rem 0; overflow-x: auto }}
 figure img {{ height: auto; display: block; max-width: 100% }}

@@ -53,6 +53,25 @@ def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
     assert (tmp_path / "forecast_1_output.png").is_file()
 
 
+def test_channels_of_a_forecast_are_named():
+    from composer.views.figures.forecast import forecast_figure
+
+    steps = torch.zeros(5, 2)
+    for names, expected in ((None, ["channel 1", "channel 2"]), (["CO(GT)", "wind"], ["CO(GT)", "wind"])):
+        figure = forecast_figure("output", steps, [], None, steps, channels=names)
+        assert [axes.get_ylabel() for axes in figure.axes] == expected
+
+
+def test_the_legend_of_a_projection_names_what_it_lists():
+    from composer.views.figures.projection import GROUPS, projection_figure
+
+    groups = [f"word {i % (GROUPS + 3)}" for i in range(40)]
+    points = torch.randn(40, 4, generator=torch.Generator().manual_seed(0))
+    legend = projection_figure("States", points, groups=groups, legend="token read\nin 'words'").axes[0].get_legend()
+    assert legend.get_title().get_text() == "token read\nin 'words'"
+    assert legend.get_texts()[-1].get_text() == "3 others"
+
+
 def test_a_page_escapes_whatever_a_token_is(tmp_path):
     from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
 

@@ -47,11 +47,13 @@ def result_table(title: str, values: Mapping[str, float], test: Report) -> str:
     """The metrics of the best checkpoint on the validation split and on the test split, with 95 % intervals."""
     columns = (title, Column("validation", right=True), Column("test", right=True), "95 % interval")
     rows = []
-    for name, found in test.items():
-        if found["value"] is not None:
-            value = values.get(name, math.nan)
-            shown = f"{value:.4g}" if math.isfinite(value) else ""
+    for name in dict.fromkeys([*test, *values]):
+        value, found = values.get(name, math.nan), test.get(name, {})
+        shown = f"{value:.4g}" if math.isfinite(value) else ""
+        if found.get("value") is not None:
             rows.append((name, shown, _bound(found["value"]), f"{_bound(found['low'])} to {_bound(found['high'])}"))
+        elif shown:
+            rows.append((name, shown, "", ""))
     return text_table(columns, rows)
 
 
