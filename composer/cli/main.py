@@ -190,12 +190,14 @@ def run_describe(options: argparse.Namespace) -> None:
         return
     from composer.graph.describe import summarise
     from composer.views.graph_tables import graph_table
+    from composer.views.tables import filled
 
     summary, source = summarise(plan.meta, options.length), plan.objective.source
     notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
     remarks = [f"'{field}' is not read: no node takes it, and no head predicts it." for field in plan.unread]
     remarks += [f"Tokens of {field}: {note}." for field, note in source.notes.items()]
-    output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *remarks, *source.remarks]))
+    remarks += source.remarks
+    output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *map(filled, remarks)]))
 
 
 def show_signals(plan: TrainingPlan, options: argparse.Namespace) -> None:
