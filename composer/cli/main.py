@@ -138,6 +138,7 @@ def draw_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", type=Path, help="the file to write: .svg, or .mmd for Mermaid (default: print Mermaid text)"
     )
+    command.add_argument("--open", action="store_true", help="show the layers inside stacks")
     command.add_argument(
         "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
     )
@@ -190,12 +191,14 @@ def run_describe(options: argparse.Namespace) -> None:
 def show_graph(plan: TrainingPlan, options: argparse.Namespace) -> None:
     from composer.graph.describe import summarise
     from composer.views.graph_tables import graph_table
+    from composer.views.tables import filled
 
     summary, source = summarise(plan.meta, options.length), plan.objective.source
     notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
     remarks = [f"'{field}' is not read: no node takes it, and no head predicts it." for field in plan.unread]
     remarks += [f"Tokens of {field}: {note}." for field, note in source.notes.items()]
-    output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *remarks, *source.remarks]))
+    remarks += source.remarks
+    output(options, lambda: summary | notes, lambda: "\n".join([graph_table(summary), *map(filled, remarks)]))
 
 
 def show_signals(plan: TrainingPlan, options: argparse.Namespace) -> None:
@@ -219,12 +222,23 @@ def run_draw(options: argparse.Namespace) -> None:
     from composer.views.drawing import mermaid, svg
 
     draw = svg if options.output is not None and options.output.suffix == ".svg" else mermaid
-    picture = draw(*(summarise(plan.meta) for plan in plans))
+    summaries = [summarise(plan.meta) for plan in plans]
+    if options.against is None:
+        picture = draw(summaries[0], opened=options.open)
+    else:
+        titles = compared_titles(options.against, options.overrides)
+        picture = draw(summaries[0], summaries[1], titles, opened=options.open)
     if options.output is None:
         print(picture)
     else:
         write_text(options.output, picture)
         print(f"wrote {options.output}")
+
+
+def compared_titles(*overrides: Sequence[str]) -> list[str]:
+    """What tells the configs of two graphs apart: the overrides of each that are not those of both."""
+    both = set.intersection(*map(set, overrides))
+    return [" ".join(word for word in words if word not in both) or "without changes" for words in overrides]
 
 
 def run_check(options: argparse.Namespace) -> int:

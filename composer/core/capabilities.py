@@ -142,6 +142,7 @@ METHODS: dict[str, str] = {
     "weight_layers": "of a container with depth: the modules of each of its layers, from the first to the last, "
     "[[module, ...], ...]. Layer-wise decay of the learning rate counts them; weights in none of them are the first's",
     "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
+    "opened": "of a block made of layers: what each of them does, for pictures: [(title, [(text, block), ...]), ...]",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
     "rotate": "of a position: queries and keys rotated by their positions",
     "bias": "of a position: a bias added to the attention scores, by distance",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
     """
     flops = count_flops(graph, length)
     states = count_state(graph, length)
+    letters = axis_letters(graph)
     seen: set[int] = set()
     nodes = []
     for node in graph.plan.nodes:
@@ -40,10 +41,11 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
                 "kind": node.recipe.kind,
                 "block": node.recipe.name,
                 "contents": contents() if contents is not None else [],
+                "layers": _layers(module),
                 "from": {port: list(sources) for port, sources in node.sources.items()},
                 "predicts": node.predicts,
                 "shares": [str(value) for value in node.recipe.knobs.values() if isinstance(value, Reference)],
-                "output": {"kind": output.kind, "shape": list(output.shape)},
+                "output": {"kind": output.kind, "shape": _lettered(output.shape, letters.get(node.name))},
                 "parameters": count_parameters(module, seen),
                 "flops_per_token": flops[node.name],
                 "state_bytes": states.get(node.name, 0),
@@ -59,7 +61,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
             {
                 "name": name,
                 "kind": field.kind,
-                "shape": list(field.shape),
+                "shape": _lettered(field.shape, letters.get(name)),
                 "vocabulary": field.vocabulary,
                 "generated": name in graph.plan.generated,
             }
@@ -68,6 +70,36 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
         "nodes": nodes,
         "totals": {key: sum(node[key] for node in nodes) for key in ("parameters", "flops_per_token", "state_bytes")},
     }
+
+
+def _layers(module: Any) -> list[dict[str, Any]]:
+    """What the layers of a block do, part by part, with the parameters of each part; empty without layers."""
+    return [
+        {"title": title, "parts": [{"does": text, "parameters": count_parameters(block)} for text, block in parts]}
+        for title, parts in (module.opened() if offers(module, "opened") else [])
+    ]
+
+
+def axis_letters(graph: Graph) -> dict[str, str]:
+    """The letter of the time axis of every input and node that has one: T, beside which a source's is S.
+
+    Several axes of a kind are numbered: T1, T2. A sequence of several, one after the other, is S+T.
+    """
+    plan = graph.plan
+    axes, generated = time_axes(graph), {plan.inputs[name].axis or name for name in plan.generated}
+    letters: dict[str, str] = {}
+    for letter, own in (("S" if generated else "T", [a for a in axes if a not in generated]), ("T", sorted(generated))):
+        letters |= {axis: letter if len(own) == 1 else f"{letter}{i}" for i, axis in enumerate(own, 1)}
+    found = {name: letters[field.axis or name] for name, field in plan.inputs.items() if field.timed}
+    for node in plan.nodes:
+        if "T" in plan.outputs[node.name].shape:
+            main = next(iter(node.sources.values()), ())
+            found[node.name] = "+".join(dict.fromkeys(found[source] for source in main if source in found)) or "T"
+    return found
+
+
+def _lettered(shape: Sequence[int | str | None], letter: str | None) -> list[int | str | None]:
+    return [letter or size if size == "T" else size for size in shape]
 
 
 def family(graph: Graph) -> str:
@@ -162,7 +194,11 @@ def _flatten(value: Any, name: str = "") -> list[tuple[str, Any]]:
 
 
 def shown_shape(output: Mapping[str, Any]) -> str:
-    return f"{output['kind']} ({', '.join(str(size) for size in output['shape'])})"
+    return f"{output['kind']} {shown_sizes(output)}"
+
+
+def shown_sizes(output: Mapping[str, Any]) -> str:
+    return f"({', '.join(str(size) for size in output['shape'])})"
 
 
 def human(number: float, unit: str = "") -> str:

@@ -12,6 +12,7 @@ output_files.py        predictions as a file: JSON lines, CSV, TSV, CoNLL
 data_evaluation.py     metrics with confidence intervals
 evaluation_details.py  the figures of every class, confusions and the worst examples, as text
 inspection.py          figures of a trained model, on an HTML page
+inspected_results.py   its tables: the metrics of the run, classes, examples
 similar_tokens.py      neighbours and analogies of tokens, as tables
 model_vectors.py       vectors of texts (hidden states) and of tokens (embeddings)
 export/                a graph as ONNX or torch.export programs, its weights as safetensors, its token vectors as text

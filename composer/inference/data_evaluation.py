@@ -65,13 +65,13 @@ def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
     """A table with one line per metric."""
     head = ("metric", "value", f"{100 * CONFIDENCE:g} % interval", "")
     lines = [
-        (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", _better(name))
+        (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", better(name))
         for name, m in metrics.items()
     ]
     return text_table(head, lines, width=WIDE)
 
 
-def _better(name: str) -> str:
+def better(name: str) -> str:
     nominal = find_metric(name).nominal
     return ARROWS[direction(name)] if nominal is None else f"{nominal:g} is right"
 

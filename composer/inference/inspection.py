@@ -16,14 +16,16 @@ from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.core.storage.atomic_files import write_text
 from composer.decoding import DecodeOptions, decode
 from composer.graph.describe import summarise
+from composer.inference.inspected_results import WORST, class_tables, example_table, metrics_section
 from composer.inference.model import Model
 from composer.inference.model_vectors import token_vectors
 from composer.inference.prediction import PredictionOptions, Predictor, horizon_of
 from composer.inference.run_data import Data
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
 from composer.inference.typed_rows import encoded, typed_columns
-from composer.metrics.outcomes import ClassOutcomes, class_outcomes
-from composer.metrics.real_values import naive_forecast
+from composer.metrics import Evaluation
+from composer.metrics.outcomes import ClassOutcomes, class_outcomes, predicts_classes
+from composer.metrics.real_values import is_real, naive_forecast
 from composer.objectives import Batch
 from composer.runs.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
@@ -38,19 +40,18 @@ from composer.views.figures import (
     png,
     save_figures,
 )
+from composer.views.figures.class_figures import JUDGED
 from composer.views.figures.forecast import forecast_figure
 from composer.views.figures.probe import read_inputs, some_rows, time_axes
 from composer.views.figures.projection import projection_figure
 from composer.views.graph_tables import graph_table
-from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
-from composer.views.tables import cut_text
+from composer.views.html_page import PageSection, Picture, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS = 48  # examples whose hidden states are drawn and whose gradients are averaged
 LISTED = 6  # examples in the table of examples
-CELL = 200  # characters of a cell in that table, at most
 STEPS = 40  # tokens generated for an example that the user typed, at most
 DRAWN = 300  # tokens whose embeddings are drawn, the most frequent ones
 POINTS = 1500  # hidden states drawn at most
@@ -66,6 +67,7 @@ class Inspection:
     analogies: the analogies to answer
     examples: the number of examples that get figures of their own
     outcomes: of the heads that predict classes or tags, over a sample of the data
+    evaluation: of the same sample, where some head predicts classes, tags or labels
     figures: the figures made so far, by file name
     """
 
@@ -76,24 +78,35 @@ class Inspection:
     analogies: Sequence[Analogy] = ()
     examples: int = 2
     outcomes: Mapping[str, ClassOutcomes] = field(default_factory=dict)
+    evaluation: Evaluation | None = None
     figures: dict[str, Figure] = field(default_factory=dict)
 
     def sections(self) -> Iterator[PageSection]:
-        yield self._about()
+        if (metrics := metrics_section(self.model, self.evaluation)) is not None:
+            yield metrics
+        yield from self._classes()
         if self.batch is not None:
             yield self._examples(self.batch)
             yield from self._forecasts(self.batch)
-        yield from self.inside()
         yield self._curves()
+        yield self._about()
+        yield from self._representations()
 
     def inside(self) -> Iterator[PageSection]:
         """Classes, attention, embeddings, hidden states, gradients: what a comparison of models shows side by side."""
-        if self.outcomes:
-            figures = class_figures(self.outcomes)
-            pictures = [self._picture(name, figure, name.replace("_", " of ", 1)) for name, figure in figures.items()]
-            yield PageSection(
-                "Classes", ["Targets beside predictions, and how often a probability is right."], pictures
-            )
+        yield from self._classes()
+        yield from self._representations()
+
+    def _classes(self) -> Iterator[PageSection]:
+        details = {} if self.evaluation is None else self.evaluation.details
+        tables, figures = list(class_tables(details)), class_figures(self.outcomes)
+        if not tables and not figures:
+            return
+        pictures = [self._picture(name, figure, name.replace("_", " of ", 1)) for name, figure in figures.items()]
+        notes = [f"Of up to {JUDGED:,} examples. Targets beside predictions, and how often a probability is right."]
+        yield PageSection("Classes", notes, pictures, tables)
+
+    def _representations(self) -> Iterator[PageSection]:
         if self.batch is not None:
             yield from self._attention(self.batch)
         yield from self._embeddings()
@@ -106,22 +119,21 @@ class Inspection:
         summary = summarise(model.graph.materialise(device="meta"))
         config = model.config
         what = f"data {config['data']['type']}, objective {config['objective']['type']}, {model.step:,} steps"
-        notes = [what] + ([self.note] if self.note else [])
+        notes = [what, str(model.path)] + ([self.note] if self.note else [])
         return PageSection("The model", notes, [], [], drawing=svg(summary), preformatted=graph_table(summary))
 
     def _examples(self, batch: Batch) -> PageSection:
         some = _first(batch, LISTED)
         options = PredictionOptions(samples=1)
         records = Predictor(self.model.graph, self.model.objective, options, _time(some)).batch(some)
-        names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
-        rows = [[_cell(record[name]) for name in names] for record in records]
+        table = example_table(records, [*self.model.fields], [head.name for head in self.model.graph.heads])
         return PageSection("Examples", ["The figures below are made from these examples, in this order."], [],
-                       [HtmlTable("", names, rows)])  # fmt: skip
+                       [table])  # fmt: skip
 
     def _forecasts(self, batch: Batch) -> Iterator[PageSection]:
-        """Figures of generated sequences of real values."""
+        """Figures of predicted sequences of real values."""
         graph, objective = self.model.graph, self.model.objective
-        heads = [head for head in graph.heads if graph.target(head).decodes and graph.target(head).field.kind == "seq"]
+        heads = [head for head in graph.heads if is_real(graph.target(head)) and graph.target(head).field.kind == "seq"]
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
@@ -129,15 +141,16 @@ class Inspection:
         for head in heads:
             target = str(head.predicts)
             wanted = objective.source.unscaled(target, some.signals[target].values)
-            steps = None
+            steps, names = None, objective.fields[target].contents.names
             if (before := naive_forecast(graph.target(head))) is not None:
-                given, channels = before
-                steps = objective.source.unscaled(given, some.signals[given].values)[..., channels]
+                read, channels = before
+                steps = objective.source.unscaled(read, some.signals[read].values)[..., channels]
             for row, record in enumerate(records):
                 own = record if len(graph.heads) == 1 else record[head.name]
                 mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(title, mean, bounds, None if steps is None else steps[row], wanted[row])
+                given = None if steps is None else steps[row]
+                figure = forecast_figure(title, mean, bounds, given, wanted[row, : len(mean)], channels=names)
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield PageSection("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 
@@ -192,7 +205,7 @@ class Inspection:
     ) -> Figure | None:  # fmt: skip
         how: dict[str, Any]
         if isinstance(states, Vec):
-            points, how = states.values.cpu(), {"groups": self._labels(batch), "legend": "label"}
+            points, how = states.values.cpu(), self._labels(batch)
         else:
             real = torch.arange(states.time) < states.counts.cpu()[:, None]
             points = states.values.cpu()[real]
@@ -202,10 +215,11 @@ class Inspection:
                 known = self.model.fields[str(axis)].contents.tokens
                 assert known is not None
                 groups = [known[i] for i in tokens.values.cpu()[real][kept].tolist()]
-                how = {"groups": groups, "legend": f"step of '{axis}'"}
+                what = "token to predict" if axis in self.model.graph.plan.generated else "token read"
+                how = {"groups": groups, "legend": f"{what}\nin '{axis}'"}
             else:
                 steps = torch.arange(states.time).expand_as(real)[real][kept].tolist()
-                how = {"steps": steps, "legend": "time step"}
+                how = {"steps": steps, "legend": f"time step of '{axis}'" if axis else "time step"}
         return projection_figure(f"States of {name}", points, **how) if len(points) >= 3 else None
 
     def _tokens(self, axis: str | None, batch: Batch, signals: dict[str, Signal]) -> Ids | None:
@@ -214,12 +228,14 @@ class Inspection:
         known = axis is not None and self.model.fields[axis].contents.tokens is not None
         return found if isinstance(found, Ids) and known else None
 
-    def _labels(self, batch: Batch) -> list[str] | None:
+    def _labels(self, batch: Batch) -> dict[str, Any]:
+        """The class of every example, where there is one, and the field that it is of."""
         for name, described in self.model.fields.items():
             signal = batch.signals.get(name)
             if isinstance(signal, Label) and described.contents.tokens is not None:
-                return [described.contents.tokens[i] for i in signal.values.tolist()]
-        return None
+                groups = [described.contents.tokens[i] for i in signal.values.tolist()]
+                return {"groups": groups, "legend": f"'{name}'\nof the example"}
+        return {}
 
     def _gradients(self, batch: Batch) -> PageSection:
         found = gradient_by_step(self.model.graph, batch)
@@ -255,13 +271,19 @@ def inspect(
     """Write the figures and the page that shows them, and return the path of the page."""
     batch = typed_batch(model, rows) if rows else None
     outcomes: Mapping[str, ClassOutcomes] = {}
+    evaluation = None
     if data is not None and len(data) and not rows:
-        batch, outcomes = _drawn(model, data)
-    inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
+        batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
+        targets = [model.graph.target(head) for head in model.graph.heads]
+        if any(predicts_classes(target) or target.binary for target in targets):
+            evaluation = model.evaluate(data, rows=JUDGED, decode_rows=ROWS, worst=WORST)
+            found = {head: details.outcomes for head, details in evaluation.details.items()}
+            outcomes = {head: outcome for head, outcome in found.items() if outcome is not None}
+    inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes, evaluation)
     sections = list(inspection.sections())
     save_figures(folder, inspection.figures)
     path = folder / "inspect.html"
-    write_text(path, html_page(f"Inside {model.path}", sections, folder))
+    write_text(path, html_page(f"Inside {_name(model.path)}", sections, folder))
     return path
 
 
@@ -270,16 +292,12 @@ def figures_to_compare(model: Model) -> dict[str, bytes]:
 
     They are made from the same validation examples for all models of the same data.
     """
-    batch, outcomes = _drawn(model, model.data(labelled=True).checked())
+    data = model.data(labelled=True).checked()
+    outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
+    batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
     inspection = Inspection(model, batch, examples=1, outcomes=outcomes)
     list(inspection.inside())
     return {name: png(figure) for name, figure in inspection.figures.items()}
-
-
-def _drawn(model: Model, data: Data) -> tuple[Batch, dict[str, ClassOutcomes]]:
-    """Examples of some data, and the outcomes of the heads that predict classes over a sample of it."""
-    batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
-    return batch, class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
 
 
 @torch.inference_mode()
@@ -299,6 +317,12 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     return Batch(copies.signals, weights)
 
 
+def _name(checkpoint: Path) -> str:
+    """The name of the run that a checkpoint is of; without a run, that of its file."""
+    folder = RunFolder(checkpoint.parent.parent)
+    return folder.path.resolve().name if folder.config.is_file() else checkpoint.name
+
+
 def _first(batch: Batch, count: int) -> Batch:
     return some_rows(batch, range(min(count, batch.rows)))
 
@@ -310,9 +334,3 @@ def _time(batch: Batch) -> dict[str, int]:
 def _steps(numbers: Any, channels: int) -> Tensor:
     """(steps, channels): a record lists the numbers of a single channel without the inner lists."""
     return torch.tensor(numbers).view(-1, channels)
-
-
-def _cell(value: Any) -> str:
-    """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
-    text = " ".join(value) if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else str(value)
-    return cut_text(text, CELL)

@@ -7,16 +7,16 @@ from typing import Any
 
 from composer.core.capabilities import offers
 from composer.core.showing.short_table import ShortTable
-from composer.graph.describe import count_parameters, family, human, shown_shape
+from composer.graph.describe import count_parameters, family, human, shown_shape, shown_sizes
 from composer.graph.graph import Graph
 from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, slot_name
 from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
-from composer.views.tables import Column, text_table, wide
+from composer.views.tables import Column, filled, text_table
 
 Columns = tuple[Column | str, ...]
 
-NUMBERS = [Column(heading, right=True) for heading in ("parameters", "FLOPs/token", "state")]
-GRAPH: Columns = ("node", "block", "output", *NUMBERS, "runs")
+NUMBERS = [Column(heading, right=True) for heading in ("parameters", "FLOPs", "state")]
+GRAPH: Columns = ("node", "block", "output", *NUMBERS)
 
 FIGURES = [Column(heading, right=True) for heading in ("size", "gradient", "first step", "last step")]
 SIZES: Columns = ("node", *FIGURES, "sum of")
@@ -33,13 +33,13 @@ def graph_table(summary: Mapping[str, Any]) -> str:
     rows = [row for node in summary["nodes"] for row in _node_rows(node)]
     totals = summary["totals"]
     figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
-    table = text_table(GRAPH, rows, totals=[("total", "", "", *figures, "")], width=wide())
+    table = text_table(GRAPH, rows, totals=[("total", "", "", *figures)])
     once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
     notes = "Runs once: every node. Nothing is generated."
     if streams:
         notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
-    footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
-    return "\n".join([_headline(summary), "", table, "", notes, footer])
+    footer = f"FLOPs are those of a token, and the state that of one sequence of {summary['length']} steps."
+    return "\n".join([filled(_headline(summary)), "", table, "", filled(notes), filled(footer)])
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -54,8 +54,8 @@ def _node_rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
     state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
     figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)
     return [
-        (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
-        *(("", more, "", "", "", "", "") for more in rest),
+        (node["name"], first, shown_sizes(node["output"]), *figures),
+        *(("", more, "", "", "", "") for more in rest),
     ]
 
 
@@ -91,7 +91,7 @@ def signal_table(measured: Measurement) -> str:
         (each.head, f"order of {each.field}" if each.order else each.field, _figure(each.reads), _figure(each.output))
         for each in measured.influences
     ]
-    tables = [text_table(SIZES, _size_rows(measured), width=wide()), text_table(INFLUENCES, influences), EXPLANATION]
+    tables = [text_table(SIZES, _size_rows(measured)), text_table(INFLUENCES, influences), filled(EXPLANATION)]
     if measured.started_at_zero:
         tables.append(f"Zero at first, drawn at random to be measured: {', '.join(measured.started_at_zero)}.")
     return "\n\n".join(tables)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import io
 import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 #: The width where the output is no terminal.
 WIDTH = 80
-
-#: The least width of tables of a graph.
-WIDE = 120
 
 #: What separates two columns.
 GAP = "  "
@@ -46,9 +44,12 @@ def terminal_width(otherwise: int = WIDTH) -> int:
     return shutil.get_terminal_size((otherwise, 24)).columns
 
 
-def wide() -> int:
-    """The columns of the terminal, but at least ``WIDE``: for tables that read badly where their cells are broken."""
-    return max(terminal_width(), WIDE)
+def filled(text: str, indent: int = 0) -> str:
+    """A paragraph, wrapped between words to the width of the terminal; further lines are indented."""
+    return textwrap.fill(
+        text, max(terminal_width(), WIDTH // 2), subsequent_indent=" " * indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,8 @@
 """``inspect``: one page that holds its pictures."""
 
 import html
+import json
+import re
 import shutil
 
 import pytest
@@ -23,6 +25,17 @@ def test_inspect_writes_one_page_that_holds_its_pictures(runs, ask, tmp_path, fa
     assert {"learning_curves", "gradient_by_step"} <= {picture.stem for picture in pictures}
     assert any(picture.stem.startswith("states_") for picture in pictures)
     assert 'src="http' not in page
+    sections = re.findall('<h2 id="([^"]+)">', page)
+    assert sections[:1] == ["metrics"]
+    assert re.findall('<a href="#([^"]+)">', page) == sections
+    assert len({*sections}) == len(sections)
+    classes = any(picture.stem.startswith("confusion_") for picture in pictures)
+    assert ("classes" in sections) == classes
+    assert ("The examples with the largest loss of" in page) == classes
+    record = json.loads((runs(family) / "run.json").read_text())
+    for name, value in record["result"].items():
+        assert f"<td>{name.removeprefix('valid/')}</td>" in page.replace(' class="short"', ""), name
+        assert value is None or f">{value:.4g}<" in page
 
 
 def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, refused, tmp_path, monkeypatch):
@@ -38,6 +51,25 @@ def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, ref
 def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
     ask("inspect", runs("forecaster"), "-o", tmp_path, "--given", TYPED["forecaster"][0])
     assert (tmp_path / "forecast_1_output.png").is_file()
+
+
+def test_channels_of_a_forecast_are_named():
+    from composer.views.figures.forecast import forecast_figure
+
+    steps = torch.zeros(5, 2)
+    for names, expected in ((None, ["channel 1", "channel 2"]), (["CO(GT)", "wind"], ["CO(GT)", "wind"])):
+        figure = forecast_figure("output", steps, [], None, steps, channels=names)
+        assert [axes.get_ylabel() for axes in figure.axes] == expected
+
+
+def test_the_legend_of_a_projection_names_what_it_lists():
+    from composer.views.figures.projection import GROUPS, projection_figure
+
+    groups = [f"word {i % (GROUPS + 3)}" for i in range(40)]
+    points = torch.randn(40, 4, generator=torch.Generator().manual_seed(0))
+    legend = projection_figure("States", points, groups=groups, legend="token read\nin 'words'").axes[0].get_legend()
+    assert legend.get_title().get_text() == "token read\nin 'words'"
+    assert legend.get_texts()[-1].get_text() == "3 others"
 
 
 def test_a_page_escapes_whatever_a_token_is(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composer.views.drawing import captions, mermaid, svg
+from composer.views.drawing import captions, mermaid, palette, svg
 from composer.views.drawing.cards import cards
 from composer.views.drawing.difference import differences
 from composer.views.drawing.graph_layout import Box
@@ -284,9 +284,10 @@ def test_differences_are_marked_in_words() -> None:
     assert classes["source_embedding"] == classes["source"] == "same"
     said = {name: [text.text for text in node.iter(f"{SVG}text")] for name, node in marks.items()}
     assert "+ added" in said["bridge"]
-    assert {"depth: 2 → 4", "mixer.type: unset → mingru", "parameters: 396,800 → 198,400"} <= set(said["encoder"])
+    assert {"depth: 2 → 4", "+ mixer.type: mingru", "parameters: 396,800 → 198,400"} <= set(said["encoder"])
     assert "from memory: encoder → bridge" in said["decoder"]
-    assert "shares: target_embedding → unset" in said["output"]
+    assert "− shares: target_embedding" in said["output"]  # noqa: RUF001 (a minus sign)
+    assert "unset" not in document
     assert "3 nodes differ, 1 added, parameters 1.0M → 800.0k (-20 %)" in document
     assert "depth: 2" in [text.text for text in left.iter(f"{SVG}text")]
     assert "1 removed" in svg(before, after)
@@ -372,3 +373,61 @@ def test_drawing_needs_the_standard_library_only() -> None:
     code = "import sys, composer.views.drawing; print({'torch', 'hydra', 'numpy', 'omegaconf'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def luminance(colour: str) -> float:
+    """Of WCAG 2."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_all_words_can_be_read_on_every_background_of_a_drawing(dark: bool) -> None:
+    shown = palette.DARK if dark else {}
+    root = ET.fromstring(svg(changed_seq2seq(), seq2seq(), opened=True))
+    words = {element.get("fill") or palette.INK for element in root.iter(f"{SVG}text")}
+    for background in (palette.PAPER, palette.TINT):
+        for colour in words:
+            assert contrast(shown.get(colour, colour), shown.get(background, background)) > 4.5, colour
+    accents = {path.attrib["fill"] for path in root.iter(f"{SVG}path") if path.get("fill")}
+    for colour in {*palette.KINDS.values(), *palette.OTHERS} if dark else accents - {palette.HAIR, "none"}:
+        assert contrast(shown.get(colour, colour), shown.get(palette.PAPER, palette.PAPER)) > (3 if dark else 1.4), (
+            colour
+        )
+
+
+def test_the_style_sheet_changes_colours_on_dark_systems_alone() -> None:
+    (style,) = ET.fromstring(svg(seq2seq())).iter(f"{SVG}style")
+    text = str(style.text)
+    assert text.startswith("@media (prefers-color-scheme:dark){")
+    assert text.count("@media") == 1
+    rules = text.removeprefix("@media (prefers-color-scheme:dark){").removesuffix("}")
+    assert all(rule.startswith(".composer-graph [") for rule in rules.split("}") if rule)
+
+
+def test_a_stack_opens_into_its_layers_and_a_comparison_has_the_titles_of_its_configs() -> None:
+    summary = seq2seq()
+    parts = [{"does": "layer norm → attention → +", "parameters": 66048}]
+    summary["nodes"][1]["layers"] = [{"title": "layers 1 to 2, each", "parts": parts}]
+    for draw in (svg, mermaid):
+        assert "layers 1 to 2" not in draw(summary)
+        assert "layers 1 to 2, each" in draw(summary, opened=True)
+        assert "66.0k" in draw(summary, opened=True)
+        assert "2 x attention" in draw(summary)
+        titled = draw(changed_seq2seq(), seq2seq(), ["first", "second"])
+        assert ("first" in titled, "second" in titled) == (True, True)
+    assert "first → second" in svg(changed_seq2seq(), seq2seq(), ["first", "second"])
+
+
+def test_keys_of_a_block_that_was_swapped_are_not_listed() -> None:
+    one = {"mixer.type": "attention", "mixer.heads": 4, "mixer.dropout": 0.0, "ffn.expand": 4}
+    other = {"mixer.type": "lstm", "mixer.dropout": 0.1, "ffn.bias": True}
+    before, after = (make_summary(["a"], [make_node("n", {"x": ["a"]}, settings=each)]) for each in (one, other))
+    said = [str(change) for change in differences(before, after).changed["n"]]
+    assert said == ["mixer.type: attention → lstm", "mixer.dropout: 0.0 → 0.1", "+ ffn.bias: true", "− ffn.expand: 4"]  # noqa: RUF001

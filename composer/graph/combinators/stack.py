@@ -32,7 +32,7 @@ from composer.core.problems import Invalid
 from composer.core.recording import show_layer
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming.block_steps import Step, pointwise_step
+from composer.core.streaming.block_steps import Call, Step, pointwise_step
 from composer.core.streaming.recurrence import StateStep
 from composer.core.streaming.streaming_copy import cached_for_generation
 from composer.graph.combinators.bidirectional import Join
@@ -244,6 +244,20 @@ class Stack(nn.Module):
         if self.norm is not None:
             layers[-1].append(self.norm)
         return layers
+
+    def opened(self) -> list[tuple[str, list[tuple[str, nn.Module]]]]:
+        """What stands before the layers, each run of equal layers, and what stands after them."""
+        every = [[slot.opened() for slot in layer.values()] for layer in self._repeated()]
+        found, first = [], 0
+        for _names, run in groupby(every, key=lambda layer: [text for text, _ in layer]):
+            layers = list(run)
+            last = first + len(layers)
+            found.append((f"layer {last}" if len(layers) == 1 else f"layers {first + 1} to {last}, each", layers[0]))
+            first = last
+        start = [part.block if isinstance(part, Call) else part for part in (self.bridge, self.position) if part]
+        before = [("before the layers", [(block_name(block), block) for block in start])]
+        after = [("after the layers", [(f"{block_name(self.norm)} norm", self.norm)])] if self.norm is not None else []
+        return [(title, parts) for title, parts in [*before, *found, *after] if parts]
 
     def contents(self) -> list[str]:
         """The blocks inside, one line for each run of equal layers."""

@@ -8,6 +8,7 @@ from torch.nn.functional import linear
 from composer.core.capabilities import declared
 from composer.core.problems import Invalid
 from composer.core.recording import show_terms
+from composer.core.registry import block_name
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming.block_steps import Call, pointwise_step
 from composer.core.streaming.pointwise import Pointwise
@@ -61,6 +62,12 @@ class Sublayer(nn.Module):
         if self.norm is not None and self.order == "post":
             y = self.norm(y)
         return y, state
+
+    def opened(self) -> tuple[str, nn.Module]:
+        """Norm, block and sum in the order of their use, and the block."""
+        parts = [block_name(self.call.block), *(["+"] if self.residual else [])]
+        norm = [] if self.norm is None else [f"{block_name(self.norm)} norm"]
+        return " → ".join([*norm, *parts] if self.order == "pre" else [*parts, *norm]), self.call.block
 
     @cached_for_generation
     def step(self) -> StateStep:

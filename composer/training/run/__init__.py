@@ -8,6 +8,7 @@ peak_memory.py   the most memory that a run has used
 feed.py          the lengths of the rows in the first batches of training
 record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
+metric_text.py   metrics on the screen: in lines, and as a table
 final_test.py    the test split, on which the best checkpoint is evaluated once at the end
 example_records.py  the single examples of the test split: lengths, statistics, resamples
 compiled_model.py  a model before training, which shows itself, is checked and can be called

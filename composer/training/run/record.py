@@ -16,6 +16,7 @@ from composer.runs import checkpoint
 from composer.runs.checkpoint_content import RunProgress
 from composer.runs.folder import RunFolder, read_lines, read_metrics
 from composer.training.loggers import Status
+from composer.training.run.metric_text import metric_lines
 from composer.training.run.plan import TrainingPlan
 from composer.training.screen import Screen
 
@@ -97,7 +98,7 @@ class RunRecorder:
     def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
         values = {f"{VALID}{name}": value for name, value in evaluation.values.items()}
         self._write(step, values)
-        self.screen.say(f"step {step:,}  {in_words(evaluation.values)}")
+        self.screen.say(metric_lines(f"step {step:,}", evaluation.values))
         if evaluation.samples:
             lines = [json.dumps(finite({"step": step, **sample}), ensure_ascii=False) for sample in evaluation.samples]
             self._append(self.folder.samples, lines)
@@ -126,8 +127,3 @@ class RunRecorder:
             raise UserError(
                 f"cannot write '{path}': {error.strerror}. Make room, then go on with resume={self.folder.path}."
             ) from error
-
-
-def in_words(values: Mapping[str, float]) -> str:
-    """Metrics in one line, without those that are NaN or infinite."""
-    return "  ".join(f"{name} {value:.4g}" for name, value in values.items() if math.isfinite(value))

@@ -9,15 +9,18 @@ from typing import Any
 
 import torch
 
+from composer.core.capabilities import offers
 from composer.core.program import CONF
 from composer.data import SPLITS
 from composer.metrics import LOSS
 from composer.runs.folder import RunFolder
 from composer.training.hardware import chosen
+from composer.training.run.metric_text import metric_lines, result_table
 from composer.training.run.plan import TrainingPlan
-from composer.training.run.record import VALID, RunRecorder, in_words
+from composer.training.run.record import VALID, RunRecorder
 from composer.training.screen import Screen
 from composer.views.graph_tables import graph_table
+from composer.views.tables import filled
 
 
 def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:
@@ -27,19 +30,18 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         objective, source, values = plan.objective, plan.objective.source, plan.composed.values
         sizes = ", ".join(f"{objective.size(split):,} {split}" for split in SPLITS if objective.size(split))
         screen.say()
-        screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
-        for field in plan.unread:
-            screen.say(f"unread    '{field}' is not read: no node takes it, and no head predicts it")
-        for field, note in source.notes.items():
-            screen.say(f"tokens    {field}: {note}")
-        for remark in source.remarks:
-            screen.say(f"files     {remark}")
-        if plan.taken_from is not None:
-            for line in taken(plan.taken_from):
-                screen.say(f"init      {line}")
-        if plan.training.monitor not in (None, LOSS):
-            screen.say(f"monitor   {plan.training.monitor} of the validation split chooses the best checkpoint")
-        screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
+        facts = [("data", f"{values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")]
+        facts += [
+            ("unread", f"'{field}' is not read: no node takes it, and no head predicts it") for field in plan.unread
+        ]
+        facts += [("tokens", f"{field}: {note}") for field, note in source.notes.items()]
+        facts += [("files", remark) for remark in source.remarks]
+        facts += [("init", line) for line in taken(plan.taken_from or {})]
+        if (monitor := plan.training.monitor) not in (None, LOSS):
+            facts.append(("monitor", f"{monitor} of the validation split chooses the best checkpoint"))
+        facts.append(("device", f"{device(plan)}, {plan.hardware.precision}"))
+        for label, text in facts:
+            screen.say(filled(label.ljust(10) + text, indent=10))
     screen.say(f"run       {shown(folder)}")
     screen.say()
 
@@ -95,15 +97,13 @@ def show_end(record: RunRecorder, *, brief: bool) -> None:
         return
     result = record.result()
     for sample in result.samples:
-        screen.say(in_a_line(sample))
+        screen.say(filled(in_a_line(sample), indent=9))
     if result.samples:
         screen.say()
     best = "best at " if record.best is not None else ""
     by = f" by {plan.training.monitor}" if best and plan.training.monitor not in (None, LOSS) else ""
-    figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
-    screen.say(f"{best}step {result.step:,}{by}  {figures}")
-    if record.test:
-        screen.say(f"test      {with_intervals(record.test)}")
+    title, values = f"{best}step {result.step:,}{by}", {n.removeprefix(VALID): v for n, v in result.values.items()}
+    screen.say(result_table(title, values, record.test) if record.test else metric_lines(title, values))
     screen.say()
     screen.say(f"run       {shown(folder)}")
     screen.say(f"next      python -m composer evaluate {where}")
@@ -132,18 +132,6 @@ def packaged_experiment(overrides: Iterable[str]) -> str | None:
     return name if (CONF / "experiment" / f"{name}.yaml").is_file() else None
 
 
-def with_intervals(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
-    """Metrics with their 95 % intervals in one line, without those that are NaN or infinite."""
-    found = {name: m for name, m in metrics.items() if m["value"] is not None}
-    return "  ".join(
-        f"{name} {m['value']:.4g} ({_bound(m['low'])} to {_bound(m['high'])})" for name, m in found.items()
-    )
-
-
-def _bound(value: float | None) -> str:
-    return "?" if value is None else f"{value:.4g}"
-
-
 def in_a_line(sample: Mapping[str, Any]) -> str:
     """One sample in a line: the inputs if there are any, the prediction, and the target, unless both are equal."""
     given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
@@ -153,13 +141,23 @@ def in_a_line(sample: Mapping[str, Any]) -> str:
 
 
 def use(record: RunRecorder, where: str) -> str:
-    """The command that fits the model: ``generate`` with an example prompt, or ``predict``."""
-    graph, samples = record.plan.meta.plan, record.result().samples
-    if not any(graph.inputs[name].kind == "ids" for name in graph.generated):
-        return f"predict {where} --split valid --rows 5"
-    given = list(graph.given)
-    prompt = str(samples[0].get(given[0], "")) if given and samples else ""
-    return f"generate {where} {shlex.quote(prompt)}"
+    """The command that fits the model: ``generate`` with an example prompt, or ``predict``.
+
+    ``generate`` needs a head of tokens, which is named where there are several, and a prompt that can be typed.
+    """
+    graph, samples = record.plan.meta, record.result().samples
+    heads = [node for node in graph.heads if graph.target(node).generates]
+    able = [node for node in heads if offers(graph.nodes[node.name], "log_probabilities")]
+    if able:
+        head = f" --head {shlex.quote(able[0].name)}" if len(heads) > 1 else ""
+        read = graph.reads(able[0].name)
+        given = [name for name in graph.plan.given if name in read]
+        if not given:
+            return f"generate {where} ''{head}"
+        typed = next((str(sample[given[0]]) for sample in samples if given[0] in sample), None)
+        if len(given) == 1 and typed is not None:
+            return f"generate {where} {shlex.quote(typed)}{head}"
+    return f"predict {where} --split valid --rows 5"
 
 
 def shown(folder: RunFolder) -> str:

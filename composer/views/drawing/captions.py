@@ -23,6 +23,11 @@ def parameters(number: float) -> str:
     return "no parameters" if number == 0 else f"{count(number)} parameters"
 
 
+def part(inside: Mapping[str, Any]) -> str:
+    """A part of a layer, with its parameters."""
+    return inside["does"] + (f" · {count(inside['parameters'])}" if inside["parameters"] else "")
+
+
 def shape(sizes: Sequence[object]) -> str:
     return f"({', '.join(str(size) for size in sizes)})"
 

@@ -16,6 +16,7 @@ LEADING = 1.45  # line height over font size
 LEFT, RIGHT, ABOVE, BELOW = 17.0, 14.0, 9.0, 10.0  # padding
 NARROWEST = 172.0  # most boxes have this width, so that columns look even
 WRAP = 44  # characters of a line of contents
+INSIDE = "\u2003"  # before a part of a layer (an em space)
 CHANGES, CHANGE = 6, 52  # lines of differences shown, and the characters of each; the tooltip shows all differences
 
 
@@ -40,6 +41,7 @@ class Card:
     tooltip: str
     mark: str = ""  # in a comparison: added, removed, changed or same
     changes: tuple[str, ...] = ()
+    layers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of an opened stack: titles, each with its parts
     width: float = 0.0
     height: float = 0.0
 
@@ -53,6 +55,11 @@ class Card:
             CardLine(self.name, NAME, "name"),
             *(CardLine(line, DETAIL, "detail") for detail in self.details for line in textwrap.wrap(detail, WRAP)),
             CardLine(self.size, SMALL, "small"),
+            *(
+                CardLine(text, SMALL, "detail" if i else "small", 0.0 if i else 6.0)
+                for title, parts in self.layers
+                for i, text in enumerate((title, *(f"{INSIDE}{part}" for part in parts)))
+            ),
             *(CardLine(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)),
         ]
 
@@ -86,9 +93,14 @@ def badge_width(text: str) -> float:
     return text_width(text, BADGE) + 14.0
 
 
-def cards(summary: captions.Summary, difference: Difference | None = None, after: bool = True) -> list[Card]:
-    """A card for each input and node; in a comparison, with its difference from the other graph."""
-    made = [_input(entry) for entry in summary["inputs"]] + [_node(node) for node in summary["nodes"]]
+def cards(
+    summary: captions.Summary, difference: Difference | None = None, after: bool = True, *, opened: bool = False
+) -> list[Card]:
+    """A card for each input and node; in a comparison, with its difference from the other graph.
+
+    opened: whether stacks show their layers
+    """
+    made = [_input(entry) for entry in summary["inputs"]] + [_node(node, opened) for node in summary["nodes"]]
     return [_sized(card if difference is None else _marked(card, difference, after)) for card in made]
 
 
@@ -100,10 +112,12 @@ def _input(entry: Mapping[str, Any]) -> Card:
     return Card(entry["name"], "input", (field,), shape, "generated", f"{tooltip}, generated step by step")
 
 
-def _node(node: Mapping[str, Any]) -> Card:
+def _node(node: Mapping[str, Any], opened: bool = False) -> Card:
     streams = node.get("runs") == "streams"
     predicts = [f"predicts {node['predicts']}"] if node.get("predicts") else []
-    details = (captions.block(node), *node.get("contents", ()), *predicts)
+    layers = tuple((each["title"], tuple(map(captions.part, each["parts"]))) for each in node.get("layers", ()))
+    layers = layers if opened else ()
+    details = (captions.block(node), *(() if layers else node.get("contents", ())), *predicts)
     shape = captions.shape(node["output"]["shape"])
     facts = [
         f"{node['name']}: {captions.block(node)}",
@@ -119,14 +133,15 @@ def _node(node: Mapping[str, Any]) -> Card:
         *(f"{key}: {captions.value(setting)}" for key, setting in node.get("settings", {}).items()),
     ]
     size = f"{shape} · {captions.parameters(node.get('parameters', 0))}"
-    return Card(node["name"], node["kind"], details, size, "streams" if streams else "", "\n".join(facts))
+    runs = "streams" if streams else ""
+    return Card(node["name"], node["kind"], details, size, runs, "\n".join(facts), layers=layers)
 
 
 def _marked(card: Card, difference: Difference, after: bool) -> Card:
     """The card with its differences: the card before shows the old values, the card after old and new values."""
     changes = difference.changed.get(card.name, ())
     tooltip = "\n".join([card.tooltip, *(["", "changed:"] if changes else []), *map(str, changes)])
-    shown = tuple(change.shown(after) for change in changes)
+    shown = tuple(text for change in changes if (text := change.shown(after)) is not None)
     return replace(card, mark=difference.mark(card.name), changes=shown, tooltip=tooltip)
 
 

@@ -9,19 +9,27 @@ from typing import Any
 from composer.views.drawing import captions
 from composer.views.drawing.captions import Summary
 
+MINUS = "\u2212"
+
 
 @dataclass(frozen=True)
 class Change:
+    """What differs, and its values; None in a graph that does not have it."""
+
     what: str
-    before: str
-    after: str
+    before: str | None
+    after: str | None
 
     def __str__(self) -> str:
+        if self.before is None:
+            return f"+ {self.what}: {self.after}"
+        if self.after is None:
+            return f"{MINUS} {self.what}: {self.before}"
         return f"{self.what}: {self.before} → {self.after}"
 
-    def shown(self, after: bool) -> str:
-        """In the graph after: the old and the new value; in the graph before: the old one."""
-        return str(self) if after else f"{self.what}: {self.before}"
+    def shown(self, after: bool) -> str | None:
+        """In the graph after: the old and the new value; in the graph before: the old one, if there is one."""
+        return str(self) if after else None if self.before is None else f"{self.what}: {self.before}"
 
 
 @dataclass(frozen=True)
@@ -57,19 +65,25 @@ def _entries(summary: Summary) -> dict[str, Mapping[str, Any]]:
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    left, right = _facts(old), _facts(new)
+    left, right = ({fact: value for fact, value in _facts(each).items() if value is not None} for each in (old, new))
     contents = ("node", "contents")
     if any(left.get(fact) != right.get(fact) for fact in left.keys() | right.keys() if fact[0] == "setting"):
         left.pop(contents, None)  # the contents repeat the settings, less exactly
         right.pop(contents, None)
+    types = {name for kind, name in left.keys() | right.keys() if kind == "setting" and name.endswith(".type")}
+    types = {name for name in types if left.get(("setting", name)) != right.get(("setting", name))}
+    swapped = [name.removesuffix("type") for name in types]
+    if left.get(("node", "block")) != right.get(("node", "block")):
+        swapped.append("")  # the whole node is another block
     for fact in [*right, *(fact for fact in left if fact not in right)]:
-        before, after = left.get(fact, "unset"), right.get(fact, "unset")
-        if before != after:
+        before, after = left.get(fact), right.get(fact)
+        own = fact[0] == "setting" and fact[1] not in types and fact[1].startswith(tuple(swapped))
+        if before != after and not (own and None in (before, after)):  # a key of one of two blocks says nothing new
             yield Change(fact[1], before, after)
 
 
-def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """All facts of a node or an input, the most informative first.
+def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str | None]:
+    """All facts of a node or an input, the most informative first; None where it has none.
 
     The first half of a key is a category, because a port or a setting may have the name of another fact.
     """
@@ -81,11 +95,11 @@ def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str]:
         }
     return {
         ("node", "block"): captions.block(entry),
-        ("node", "contents"): "; ".join(entry.get("contents", ())) or "unset",
+        ("node", "contents"): "; ".join(entry.get("contents", ())) or None,
         **{("port", f"from {port}"): ", ".join(sources) for port, sources in entry["from"].items()},
         **{("setting", key): captions.value(setting) for key, setting in entry.get("settings", {}).items()},
-        ("node", "predicts"): entry.get("predicts") or "unset",
-        ("node", "shares"): ", ".join(entry.get("shares", ())) or "unset",
+        ("node", "predicts"): entry.get("predicts") or None,
+        ("node", "shares"): ", ".join(entry.get("shares", ())) or None,
         ("node", "causal"): captions.value(entry.get("causal")),
         ("node", "runs"): captions.value(entry.get("runs")),
         ("node", "shape"): captions.shape(entry["output"]["shape"]),

@@ -10,7 +10,7 @@ from composer.views.drawing import captions
 from composer.views.drawing.captions import Summary
 from composer.views.drawing.cards import BADGES, CHANGES, Card, cards
 from composer.views.drawing.difference import differences
-from composer.views.drawing.panel import wires
+from composer.views.drawing.panel import SIDES, wires
 
 # The characters to escape: all but letters, digits and signs that are no markup in Mermaid, HTML or Markdown. A full
 # stop or a hyphen at the start or before a space could begin a list.
@@ -28,19 +28,25 @@ STYLES = {
 }
 
 
-def mermaid(summary: Summary, against: Summary | None = None) -> str:
-    """A flowchart of ``summary``; with ``against``, of both graphs, with their differences marked by style classes."""
+def mermaid(
+    summary: Summary, against: Summary | None = None, titles: Sequence[str] = SIDES, *, opened: bool = False
+) -> str:
+    """A flowchart of ``summary``; with ``against``, of both graphs, with their differences marked by style classes.
+
+    titles: of the two graphs of a comparison, the one of ``against`` first
+    opened: whether stacks show their layers
+    """
     classes: dict[str, list[str]] = defaultdict(list)
     classes["frame"] = ["model"] if against is None else ["comparison", "before", "after"]
     if against is None:
         title = f"{summary['family']} · {captions.totals(summary)}"
-        body = _subgraph("model", title, _graph(summary, cards(summary), "n", classes))
+        body = _subgraph("model", title, _graph(summary, cards(summary, opened=opened), "n", classes))
     else:
         difference = differences(against, summary)
         sides = []
-        for side, each in (("before", against), ("after", summary)):
-            graph = _graph(each, cards(each, difference, side == "after"), side[0], classes)
-            sides += _subgraph(side, f"{side}: {each['family']} · {captions.totals(each)}", graph)
+        for side, title, each in zip(SIDES, titles, (against, summary), strict=True):
+            graph = _graph(each, cards(each, difference, side == SIDES[1], opened=opened), side[0], classes)
+            sides += _subgraph(side, f"{title}: {each['family']} · {captions.totals(each)}", graph)
         body = _subgraph("comparison", difference.sentence, [*sides, "    before ~~~ after"], "LR")
     lines = ["flowchart TD", *body]
     for name, style in STYLES.items():  # in this order, so that marks override the other styles
@@ -70,6 +76,7 @@ def _graph(summary: Summary, shown: Sequence[Card], prefix: str, classes: dict[s
 
 def _label(card: Card) -> str:
     lines = [f"<b>{_escaped(card.name)}</b>", *map(_escaped, (*card.details, card.size))]
+    lines += [_escaped(text) for title, parts in card.layers for text in (title, *parts)]
     lines += [card.runs] if card.runs else []
     lines += [f"<i>{card.mark}</i>"] if card.mark in BADGES else []
     lines += map(_escaped, card.changes[:CHANGES])

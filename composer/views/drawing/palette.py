@@ -1,4 +1,4 @@
-"""The colours, which colour-blind readers can tell apart on white (after Okabe and Ito, and Paul Tol)."""
+"""The colours, which colour-blind readers can tell apart (after Okabe and Ito, and Paul Tol), on white and on black."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ KINDS = {
 }
 OTHERS = ("#117733", "#aa4499", "#ddaa33", "#004488", "#bb5566", "#009e73")
 MARKS = {"added": "#117733", "removed": "#b3261e", "changed": "#8a5a00"}
+
+#: What becomes of the colours where the reader's system is dark; a colour that is not listed is readable on both.
+DARK = {
+    INK: "#e4e9ee", SOFT: "#a9b4bf", LINE: "#7c8894", HAIR: "#3a444f", PAPER: "#14181d", TINT: "#1c2835",
+    STREAM: "#84b8e8", SHARED: "#b9a3e0", KINDS["input"]: "#95a1ad", KINDS["embedding"]: "#4aa8e0",
+    KINDS["stack"]: "#8f9ae8", KINDS["bridge"]: "#d977a8", KINDS["head"]: "#f08a3c", "#004488": "#6b9fe0",
+    MARKS["added"]: "#5cc583", MARKS["removed"]: "#f2827a", MARKS["changed"]: "#e0b050",
+}  # fmt: skip
 
 
 def accent(kind: str) -> str:

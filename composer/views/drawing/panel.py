@@ -13,6 +13,7 @@ from composer.views.drawing.graph_layout import Box, GraphLayout, Link, Route, l
 from composer.views.drawing.labels import place_labels
 
 SHARED = "shared weights"
+SIDES = ("before", "after")  # of a comparison
 HEADING, TOTALS = 15.0, 12.0  # font sizes
 
 
@@ -39,8 +40,9 @@ class Panel:
     cards: Sequence[Card]
     layout: GraphLayout
     lines: Sequence[Line]
-    heading: str  # in a comparison: before or after
+    heading: str  # in a comparison, the title of the graph
     totals: str
+    side: str = ""  # in a comparison: before or after
 
     @property
     def labels(self) -> list[Box]:
@@ -62,7 +64,9 @@ class Panel:
         )
 
 
-def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
+def panel(
+    summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "", side: str = ""
+) -> Panel:  # fmt: skip
     """The panel of the graph ``summary`` with the cards ``shown``; ``other`` is the graph to compare with."""
     every = list(wires(summary))
     known = {(*wire.link.ends, wire.port) for wire in (every if other is None else wires(other))}
@@ -73,7 +77,7 @@ def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None,
         Line(route, wire.label, label, (*wire.link.ends, wire.port) not in known)
         for route, wire, label in zip(layout.routes, every, labels, strict=True)
     ]
-    return Panel(shown, layout, lines, heading, captions.totals(summary))
+    return Panel(shown, layout, lines, heading, captions.totals(summary), side)
 
 
 def wires(summary: Summary) -> Iterator[Wire]:

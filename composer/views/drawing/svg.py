@@ -1,6 +1,7 @@
 """A compiled graph as a standalone SVG document, or two graphs side by side with their differences marked.
 
-The document has no style sheet and no ids, so that a page can contain several drawings that do not affect each other.
+The document has no ids, and its style sheet holds the colours for dark systems alone, for drawings alone: a page can
+contain several drawings that do not affect each other. A reader that knows no style sheets shows it as on white.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from composer.views.drawing import captions, palette
 from composer.views.drawing.captions import Summary
 from composer.views.drawing.cards import aligned, cards, text_width
 from composer.views.drawing.difference import differences
-from composer.views.drawing.panel import HEADING, TOTALS, Panel, panel
+from composer.views.drawing.panel import HEADING, SIDES, TOTALS, Panel, panel
 from composer.views.drawing.svg_elements import child, number
 from composer.views.drawing.svg_shapes import draw_legend, draw_panel, legend
 
@@ -21,18 +22,41 @@ APART = 80.0  # between the two graphs of a comparison
 TITLE, SUBTITLE = 21.0, 13.0  # font sizes
 NARROWEST = 460.0
 
+#: The class of the root, for which the style sheet holds.
+DRAWING = "composer-graph"
 
-def svg(summary: Summary, against: Summary | None = None) -> str:
-    """The drawing of ``summary``; with ``against``, a comparison of ``against`` (left) with ``summary`` (right)."""
+
+def svg(
+    summary: Summary, against: Summary | None = None, titles: Sequence[str] = SIDES, *, opened: bool = False
+) -> str:
+    """The drawing of ``summary``; with ``against``, a comparison of ``against`` (left) with ``summary`` (right).
+
+    titles: of the two graphs of a comparison, the left one first
+    opened: whether stacks show their layers
+    """
     if against is None:
-        panels = [panel(summary, cards(summary))]
+        panels = [panel(summary, cards(summary, opened=opened))]
         return _document(str(summary["family"]), captions.totals(summary), _spoken(summary), panels)
     difference = differences(against, summary)
-    befores, afters = aligned(cards(against, difference, False), cards(summary, difference, True))
-    panels = [panel(against, befores, summary, "before"), panel(summary, afters, against, "after")]
-    title = " → ".join(dict.fromkeys(str(each["family"]) for each in (against, summary)))
-    spoken = f"Before: {_spoken(against)} After: {_spoken(summary)}"
+    sides = ((against, False), (summary, True))
+    befores, afters = aligned(*(cards(each, difference, after, opened=opened) for each, after in sides))
+    panels = [
+        panel(against, befores, summary, titles[0], SIDES[0]), panel(summary, afters, against, titles[1], SIDES[1]),
+    ]  # fmt: skip
+    named = titles if tuple(titles) != SIDES else (str(each["family"]) for each in (against, summary))
+    title = " → ".join(dict.fromkeys(named))
+    spoken = f"{titles[0]}: {_spoken(against)} {titles[1]}: {_spoken(summary)}"
     return _document(title, difference.sentence, spoken, panels)
+
+
+def dark_colours() -> str:
+    """CSS by which every element has the colours of a dark page where the reader's system is dark."""
+    rules = (
+        f'.{DRAWING} [{key}="{light}"]{{{key}:{dark}}}'
+        for light, dark in palette.DARK.items()
+        for key in ("fill", "stroke")
+    )
+    return f"@media (prefers-color-scheme:dark){{{''.join(rules)}}}"
 
 
 def _spoken(summary: Summary) -> str:
@@ -52,9 +76,10 @@ def _document(title: str, subtitle: str, spoken: str, panels: Sequence[Panel]) -
     words = max(text_width(title, TITLE, bold=True), text_width(subtitle, SUBTITLE))
     inner = max(body, words, NARROWEST)
 
-    root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
+    root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "class": DRAWING})
     child(root, "title", f"{title}: {subtitle}")
     child(root, "desc", spoken)
+    child(root, "style", dark_colours())
     paper = child(root, "rect", fill=palette.PAPER)
     page = child(root, "g", font_family="system-ui, sans-serif", fill=palette.INK)
     y = MARGIN + TITLE * 0.8

@@ -19,7 +19,7 @@ from composer.views.drawing.cards import (
     text_width,
 )
 from composer.views.drawing.graph_layout import Box, Route
-from composer.views.drawing.panel import SHARED, Line, Panel
+from composer.views.drawing.panel import SHARED, SIDES, Line, Panel
 from composer.views.drawing.svg_elements import child, number
 
 ROUND = 8.0
@@ -50,7 +50,7 @@ def draw_panel(page: ET.Element, panel: Panel, x: float, y: float) -> None:
 
 def _colour(line: Line, panel: Panel) -> str:
     if line.fresh:
-        return palette.MARKS["removed" if panel.heading == "before" else "added"]
+        return palette.MARKS["removed" if panel.side == SIDES[0] else "added"]
     return palette.SHARED if line.route.link.loose else palette.LINE
 
 

@@ -147,7 +147,9 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
     figure.supxlabel(shown.key_title)
     figure.supylabel(shown.query_title)
     beyond = "max" if float(shown.weights.max()) > (scale.vmax or 1.0) else "neither"
-    bar = figure.colorbar(image, ax=grid, label="attention weight", pad=0.01, fraction=0.03, aspect=25, extend=beyond)
+    bar = figure.colorbar(
+        image, ax=grid, label="attention weight (square-root scale)", pad=0.01, fraction=0.03, aspect=25, extend=beyond
+    )
     bar.outline.set_visible(False)
     return figure
 

@@ -49,7 +49,7 @@ def confusion_figure(name: str, outcome: ClassOutcomes) -> Figure:
     """Targets by row, predictions by column; the colour is the share of the row."""
     names, matrix = _folded(outcome)
     shares = matrix / matrix.sum(1, keepdim=True).clamp(min=1)
-    side = max(2.6, 0.34 * len(names))
+    side = max(3.4, 0.34 * len(names))
     figure = new_figure(side + 2.6, side + 1.5)
     axes = figure.add_subplot(title=f"Confusion matrix of {name}", xlabel="predicted", ylabel="target")
     image = axes.imshow(shares.numpy(), cmap="Blues", vmin=0.0, vmax=1.0, interpolation="nearest")
@@ -61,7 +61,7 @@ def confusion_figure(name: str, outcome: ClassOutcomes) -> Figure:
             colour = palette.PAPER if shares[row, column] > 0.6 else palette.INK
             count = f"{matrix[row, column]:.0f}"
             axes.text(column, row, count, ha="center", va="center", color=colour, fontsize=8)
-    bar = figure.colorbar(image, ax=axes, label="share of the target", fraction=0.04, pad=0.02)
+    bar = figure.colorbar(image, ax=axes, label="share of the target class", fraction=0.04, pad=0.02)
     bar.outline.set_visible(False)
     return figure
 

@@ -59,7 +59,14 @@ def projection_figure(
                 [x[i] for i in own], [y[i] for i in own], s=13, color=colour, alpha=0.75, label=f" {label(group)}"
             )
         if rest:
-            axes.scatter([x[i] for i in rest], [y[i] for i in rest], s=9, color=palette.HAIR, label="others", zorder=0)
+            axes.scatter(
+                [x[i] for i in rest],
+                [y[i] for i in rest],
+                s=9,
+                color=palette.HAIR,
+                zorder=0,
+                label=f"{len(set(groups)) - GROUPS} others",
+            )
         axes.legend(title=legend, alignment="left", loc="center left", bbox_to_anchor=(1.0, 0.5))
     elif steps is not None:
         drawn = axes.scatter(x, y, s=13, c=list(steps), cmap="viridis", alpha=0.8)
