@@ -251,18 +251,18 @@ class Inspection:
 def inspect(
     model: Model, folder: Path, *, rows: Sequence[str] = (), data: Data | None = None, note: str | None = None,
     tokens: Sequence[str] = (), analogies: Sequence[Analogy] = (), examples: int = 2,
-) -> Path:  # fmt: skip
-    """Write the figures and the page that shows them, and return the path of the page."""
+) -> list[Path]:  # fmt: skip
+    """Write the figures and the page that shows them. Returns the path of the page, and those of the figures."""
     batch = typed_batch(model, rows) if rows else None
     outcomes: Mapping[str, ClassOutcomes] = {}
     if data is not None and len(data) and not rows:
         batch, outcomes = _drawn(model, data)
     inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
     sections = list(inspection.sections())
-    save_figures(folder, inspection.figures)
+    figures = save_figures(folder, inspection.figures)
     path = folder / "inspect.html"
     write_text(path, html_page(f"Inside {model.path}", sections, folder))
-    return path
+    return [path, *figures.values()]
 
 
 def figures_to_compare(model: Model) -> dict[str, bytes]:

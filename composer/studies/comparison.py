@@ -11,6 +11,7 @@ from pathlib import Path
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics import LOSS, direction
+from composer.runs.finding import Skipped, Unreadable
 from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods
 from composer.studies.findings.compared_tasks import Task, judge_tasks
@@ -28,7 +29,7 @@ from composer.studies.findings.verdicts import Verdict
 from composer.studies.records.arm_names import distinct_names, grouped, name_arms, overrides_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
-from composer.studies.records.run_records import ComparedRun, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.records.run_records import ComparedRun, read_runs, read_sweep
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 
