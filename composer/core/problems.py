@@ -23,7 +23,10 @@ Locate = Callable[[str], str]
 tell_error: ContextVar[Callable[[Mapping[str, Any]], object] | None] = ContextVar("tell_error", default=None)
 
 #: How the message begins of an error with one place: the place in a line of its own, or the file and line of a record.
-PLACE = re.compile(r"(?P<place>[^\n]+)\n +(?P<rest>\S.*)|(?P<file>[^\s:][^\n:]*:\d+): (?P<of_file>.+)", re.S)
+PLACE = re.compile(
+    r"(?P<place>command line: [^\n]+|[^\n]+\.yaml(?::\d+)?)\n +(?P<rest>\S.*)"
+    r"|(?P<file>[^\s:'\"][^\n:'\"]*:\d+): (?P<of_file>.+)", re.S,
+)  # fmt: skip
 
 #: A place in a file.
 IN_FILE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d+))?")

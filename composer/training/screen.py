@@ -22,12 +22,15 @@ class Screen:
     Where events were asked for (--json), it also writes those: what a person reads in the text, for programs.
 
     quiet: print nothing; set on every process but the first, and where a sweep shows its own table
+    silent: write no events, as for the runs of a sweep, which has events of its own
     """
 
-    def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
+    def __init__(
+        self, log: Path | None = None, *, quiet: bool = False, silent: bool = False, console: Console | None = None
+    ) -> None:
         self.log, self.quiet = log, quiet
         self.console = console or Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self.events = None if quiet else events.get()
+        self.events = None if quiet or silent else events.get()
         self.bar: Progress | None = None
         self.shown = self.printed = 0.0
 

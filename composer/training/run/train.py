@@ -106,7 +106,7 @@ def train(
         else:
             check_not_spent(plan, folder)
             notes = prepare_folder(plan, folder, point)
-        screen = Screen(folder.log, quiet=quiet)
+        screen = Screen(folder.log, quiet=quiet, silent=brief)
         with recording(plan, folder, screen) as record:
             screen.event("started", **beginning(plan, folder))
             show_start(screen, plan, folder, brief=brief or plan.saved is not None)
