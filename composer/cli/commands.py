@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,10 +16,13 @@ from composer.cli.options import (
     chosen,
     data_options,
     given_option,
+    json_option,
     loaded,
     note_files,
     note_unknown,
     option_errors,
+    output_files,
+    print_json,
     rest_argument,
     run_options,
     setting_options,
@@ -65,7 +67,7 @@ def generate_options(command: argparse.ArgumentParser) -> None:
     run_options(command)
     rest_argument(command, "prompts", "prompt", "a text; - for standard input, a prompt per line")
     setting_options(command, GENERATION)
-    command.add_argument("--json", action="store_true", help="print one JSON object per prompt, with scores")
+    json_option(command, "print one JSON object per prompt, with scores")
 
 
 def predict_options(command: argparse.ArgumentParser) -> None:
@@ -81,6 +83,7 @@ def predict_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--rows", **WHOLE, help="predict only the first N rows")
     setting_options(command, PREDICTION)
+    json_option(command, "print one JSON object per row; with -o, the file that was written")
 
 
 def run_generate(options: argparse.Namespace) -> None:
@@ -117,7 +120,7 @@ def run_generate(options: argparse.Namespace) -> None:
     for generation in found:
         note_unknown(generation.unknown)
         if options.json:
-            print(json.dumps(generation.plain(), ensure_ascii=False))
+            print_json(generation.plain(), line=True)
             continue
         begins = "" if model.given else generation.prompt
         for hypothesis in generation.hypotheses:
@@ -188,7 +191,10 @@ def run_predict(options: argparse.Namespace) -> None:
         found = model.predictions(rows, limit=options.rows, **chosen(options))
         if write is None:
             for record in found:
-                print(to_json(record))
+                if options.json:  # whose keys are the names of the data's fields
+                    print_json({"record": record}, line=True)
+                else:
+                    print(to_json(record))
             return
         count = write(found)
-    print(f"wrote {count:,} predictions to {options.output}")
+    output_files(options, f"wrote {count:,} predictions to {options.output}", [options.output], rows=count)

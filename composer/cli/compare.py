@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from composer.cli.options import output, rest_argument
+from composer.cli.options import json_option, output, rest_argument
 from composer.core.problems import UserError
 from composer.views.tables import terminal_width
 
@@ -25,7 +25,7 @@ def compare_options(command: argparse.ArgumentParser) -> None:
         "--no-figures", action="store_true",
         help="leave figures from inside the models out of the report, which is then small and soon written",
     )  # fmt: skip
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def run_compare(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.data_cache import run_cache
-from composer.cli.options import output
+from composer.cli.options import json_option, output
 from composer.core.problems import UserError
 from composer.views.tables import Column, cut_line, terminal_width, text_table
 
@@ -27,7 +27,7 @@ def data_file_options(command: argparse.ArgumentParser) -> None:
         "--cache", nargs="?", const="show", choices=["show", "clear"],
         help="show the tokenised data that is kept between runs, or remove it (clear)",
     )  # fmt: skip
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def run_data(options: argparse.Namespace) -> None:

@@ -36,7 +36,7 @@ def run_cache(options: argparse.Namespace) -> None:
         rows = [row(entry) for entry in sorted(found, key=lambda entry: -entry.used)]
         table = text_table([Column("size", right=True), "last used", "holds"], rows) + "\n\n" if rows else ""
         text = f"{table}{counted(found)} in {folder.path}"
-    output(options, lambda: [as_data(entry) for entry in found], lambda: text)
+    output(options, lambda: {"folder": str(folder.path), "entries": [as_data(entry) for entry in found]}, lambda: text)
 
 
 def as_data(entry: Stored) -> dict[str, Any]:

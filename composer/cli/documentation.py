@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from composer.cli.catalogue import entries
+from composer.cli.blocks.catalogue import entries
 from composer.core import registry
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal

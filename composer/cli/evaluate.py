@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,13 +15,15 @@ from composer.cli.options import (
     at_least,
     chosen,
     data_options,
+    json_option,
     loaded,
     note_files,
     option_errors,
+    print_json,
     run_options,
     setting_options,
 )
-from composer.core.problems import UserError
+from composer.core.problems import UserError, suggest
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
@@ -45,7 +46,7 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
     setting_options(command, EVALUATION)
     command.add_argument("-o", "--output", type=Path, help="the folder of the figures (default: RUN/inspect)")
-    command.add_argument("--json", action="store_true", help="print JSON, for programs, and write no figure")
+    json_option(command, "print JSON, for programs, and write no figure")
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
@@ -84,7 +85,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     facts = {"checkpoint": str(model.path), "step": model.step, "split": data.split}
     facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
     if options.json:
-        print(json.dumps(facts | ({"over": results} if key else results[0]), indent=2, ensure_ascii=False))
+        print_json(facts | ({"over": results} if key else results[0]))
         return
     size_of_each = ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
     parts = [table_over(values, found, key) if key else table(found[0]), "\n".join(notes(evaluation))]
@@ -97,7 +98,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
 def _other_key(key: str, model: Model, split: str) -> str:
     """The key that sets for this split alone what ``key`` sets for the training, such as data.test_length."""
     name = f"{split}_{key.removeprefix('data.')}"
-    return f" Did you mean data.{name}?" if name in model.config["data"] else ""
+    return suggest(key, f"data.{name}") if name in model.config["data"] else ""
 
 
 def figures_written(options: argparse.Namespace, model: Model, details: Mapping[str, HeadDetails]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from composer.cli.options import note_own_configs, output
+from composer.cli.options import json_option, note_own_configs, output
 from composer.config.yaml_files import folder_of_user
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.program import CONF
@@ -41,7 +41,7 @@ class System:
 def gallery_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", help="one system, in detail")
     command.add_argument("--config-dir", type=Path, help="a folder of YAML of your own, laid out like conf/")
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def run_gallery(options: argparse.Namespace) -> None:
@@ -61,7 +61,7 @@ def run_gallery(options: argparse.Namespace) -> None:
         )
     chosen = list(found.values()) if options.name is None else [found[options.name]]
     shown = partial(_table, chosen) if options.name is None else partial(_detail, *chosen)
-    output(options, lambda: [asdict(system) for system in chosen], shown)
+    output(options, lambda: {"systems": [asdict(system) for system in chosen]}, shown)
 
 
 def systems(folder: Path | None = None) -> dict[str, System]:

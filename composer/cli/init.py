@@ -7,8 +7,8 @@ import re
 import shutil
 from pathlib import Path
 
+from composer.cli.options import json_option, output_files
 from composer.core.problems import UserError
-from composer.core.program import as_started
 from composer.core.storage.example_files import EXAMPLES
 
 PROJECT = Path(__file__).parent / "project"
@@ -24,6 +24,7 @@ next      cd {folder}
 
 def init_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="the folder to make, such as my_project")
+    json_option(command)
 
 
 def run_init(options: argparse.Namespace) -> None:
@@ -41,6 +42,5 @@ def run_init(options: argparse.Namespace) -> None:
     readme = folder / "README.md"
     name = re.sub(r"[^\w .-]", "", folder.resolve().name)
     readme.write_text(readme.read_text(encoding="utf-8").replace("my_project", name, 1), encoding="utf-8")
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        print(path)
-    print(as_started(NEXT.format(folder=folder)))
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    output_files(options, "\n".join([*map(str, files), NEXT.format(folder=folder)]), files)

@@ -11,6 +11,7 @@ after training, with the folder of a run or a checkpoint:
   python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
   python -m composer evaluate runs/dates
   python -m composer inspect runs/dates
+  python -m composer runs
   python -m composer compare runs/2026-01-31_12-00-00
 `python -m composer <command> --help` lists the options of a command.
 """
@@ -24,7 +25,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from composer.cli.commands import generate_options, predict_options, run_generate, run_predict
 from composer.cli.compare import compare_options, run_compare
@@ -39,13 +40,26 @@ from composer.cli.options import (
     Run,
     add_command,
     config_dir_options,
+    json_option,
     note_own_configs,
     output,
+    output_files,
     rest_argument,
 )
+from composer.cli.runs import run_runs, runs_options
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
-from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
+from composer.core.problems import (
+    ConfigError,
+    Problem,
+    UserError,
+    did_you_mean,
+    listed,
+    problem_data,
+    tell_error,
+    user_errors,
+)
 from composer.core.program import as_started
+from composer.core.storage.json_output import errors_as_json
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
@@ -63,15 +77,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         train(words[1:])
         return 0
-    options = parsed(words)
     try:
-        with user_errors():
+        with errors_as_json("--json" in words), user_errors():
+            options = parsed(words)
             return options.run(options) or 0
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Tells a wrong option to programs, too, where they ask for JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        if (tell := tell_error.get()) is not None:
+            tell({"message": message, "problems": [problem_data(None, message)]})
+        super().error(message)
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
@@ -93,7 +116,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """The parser of a command, or of all commands where no command has this name."""
     description, _, examples = as_started(str(__doc__)).partition("\n\n")
-    whole = argparse.ArgumentParser(
+    whole = Parser(
         prog="composer", description=description, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
@@ -111,7 +134,7 @@ def run_train(options: argparse.Namespace) -> None:
 def blocks_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def graph_options(command: argparse.ArgumentParser) -> None:
@@ -130,7 +153,7 @@ def describe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--seed", type=int, default=0, help="random seed of the weights and inputs of --signals (default 0)"
     )
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def draw_options(command: argparse.ArgumentParser) -> None:
@@ -142,6 +165,7 @@ def draw_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
     )
+    json_option(command)
 
 
 def check_options(command: argparse.ArgumentParser) -> None:
@@ -150,7 +174,7 @@ def check_options(command: argparse.ArgumentParser) -> None:
         "--block", metavar="FILE:CLASS", help="instead: one block, such as leaky.py:Leaky, in random configurations"
     )
     command.add_argument("--seed", type=int, default=0, help="random seed of the weights and inputs (default 0)")
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    json_option(command)
 
 
 def planned(options: argparse.Namespace, overrides: Sequence[str]) -> TrainingPlan:
@@ -171,7 +195,7 @@ def planned(options: argparse.Namespace, overrides: Sequence[str]) -> TrainingPl
 
 def run_blocks(options: argparse.Namespace) -> None:
     """List the registered blocks, their meaning and their parameters."""
-    from composer.cli.catalogue import entries, text
+    from composer.cli.blocks.catalogue import entries, text
     from composer.core import registry
 
     registry.load(options.plugin)
@@ -179,7 +203,7 @@ def run_blocks(options: argparse.Namespace) -> None:
         hint = did_you_mean(options.kind, registry.kinds())
         raise UserError(f"there is no kind '{options.kind}'.{hint}  (kinds: {listed(registry.kinds())})")
     found = entries([options.kind] if options.kind else registry.kinds())
-    output(options, lambda: found, lambda: text(found))
+    output(options, lambda: {"blocks": found}, lambda: text(found))
 
 
 def run_describe(options: argparse.Namespace) -> None:
@@ -229,10 +253,10 @@ def run_draw(options: argparse.Namespace) -> None:
         titles = compared_titles(options.against, options.overrides)
         picture = draw(summaries[0], summaries[1], titles, opened=options.open)
     if options.output is None:
-        print(picture)
+        output(options, lambda: {"mermaid": picture}, lambda: picture)
     else:
         write_text(options.output, picture)
-        print(f"wrote {options.output}")
+        output_files(options, f"wrote {options.output}", [options.output])
 
 
 def compared_titles(*overrides: Sequence[str]) -> list[str]:
@@ -259,7 +283,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 
 def run_check_block(options: argparse.Namespace) -> int:
-    from composer.cli.own_block import find_block
+    from composer.cli.blocks.own_block import find_block
     from composer.core.extras import need
 
     if options.overrides:
@@ -281,7 +305,7 @@ def show_laws(found: dict[str, str], options: argparse.Namespace) -> int:
 
     rows = [("BROKEN" if problem else "holds", law, str(LAWS[law].__doc__)) for law, problem in found.items()]
     told = [f"\n{law}: {problem}" for law, problem in found.items() if problem]
-    output(options, lambda: found, lambda: "\n".join([text_table(["", "law", "meaning"], rows), *told]))
+    output(options, lambda: {"laws": found}, lambda: "\n".join([text_table(["", "law", "meaning"], rows), *told]))
     return int(any(found.values()))
 
 
@@ -312,6 +336,7 @@ COMMANDS: dict[str, tuple[AddOptions, Run]] = {
     "evaluate": (evaluate_options, run_evaluate),
     "inspect": (inspect_options, run_inspect),
     "export": (export_options, run_export),
+    "runs": (runs_options, run_runs),
     "compare": (compare_options, run_compare),
     "data": (data_file_options, run_data),
     "gallery": (gallery_options, run_gallery),

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from composer.cli.options import WHOLE, data_options, given_option, loaded, option_errors, run_options
+from composer.cli.options import (
+    WHOLE,
+    data_options,
+    given_option,
+    json_option,
+    loaded,
+    option_errors,
+    output_files,
+    run_options,
+)
 from composer.core.problems import UserError
 
 if TYPE_CHECKING:
@@ -25,6 +35,7 @@ def inspect_options(command: argparse.ArgumentParser) -> None:
         help="the tokens that are to c as b is to a (repeatable)",
     )  # fmt: skip
     command.add_argument("--examples", **WHOLE, default=2, help="examples whose attention to draw (default 2)")
+    json_option(command, "print JSON, for programs: the run's metrics, neighbours of tokens, the files written")
 
 
 def export_options(command: argparse.ArgumentParser) -> None:
@@ -33,6 +44,7 @@ def export_options(command: argparse.ArgumentParser) -> None:
         "--format", choices=["onnx", "torch", "safetensors", "vectors"], default="onnx", help="(default onnx)"
     )
     command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/export)")
+    json_option(command)
 
 
 def run_inspect(options: argparse.Namespace) -> None:
@@ -57,8 +69,13 @@ def run_inspect(options: argparse.Namespace) -> None:
     tokens = options.tokens.split(",") if options.tokens else []
     check_tokens(model.graph, tokens)
     check_analogies(model.graph, options.analogy)
-    for found in token_vectors(model.graph):
-        for asked, *answers in (*neighbour_rows(found, tokens), *analogy_rows(found, options.analogy)):
+    rows = [
+        row
+        for found in token_vectors(model.graph)
+        for row in (*neighbour_rows(found, tokens), *analogy_rows(found, options.analogy))
+    ]
+    if not options.json:
+        for asked, *answers in rows:
             print(f"{asked}  {', '.join(answers)}")
     data, note = None, None
     if not options.given:
@@ -71,13 +88,25 @@ def run_inspect(options: argparse.Namespace) -> None:
             print(note, file=sys.stderr)
     folder = options.output or beside(model, "inspect")
     with option_errors():
-        path = inspect(
+        page, *figures = inspect(
             model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, analogies=options.analogy,
             examples=options.examples,
         )  # fmt: skip
     if (boxes := lacking()) is not None:
         print(f"note: {boxes}", file=sys.stderr)
-    print(f"wrote {path} and its pictures, to be opened in a browser")
+    output_files(
+        options, f"wrote {page} and its pictures, to be opened in a browser", [page, *figures],
+        checkpoint=str(model.path), step=model.step, **metrics_of(model),
+        similar=[{"asked": asked, "answers": answers} for asked, *answers in rows],
+    )  # fmt: skip
+
+
+def metrics_of(model: Model) -> dict[str, Any]:
+    """What run.json says of the best checkpoint, where the checkpoint is in a run's folder."""
+    from composer.runs.folder import RunFolder
+
+    record = RunFolder(model.path.parent.parent).read_record()
+    return {"result": record.result, "result_step": record.result_step, "test": record.test}
 
 
 def run_export(options: argparse.Namespace) -> None:
@@ -96,12 +125,15 @@ def run_export(options: argparse.Namespace) -> None:
     from composer.inference.export.word_vectors import save_vectors
 
     if options.format == "vectors":
-        for path in save_vectors(model.graph, options.output or beside(model, "export")):
-            print(f"wrote {path}  {path.stat().st_size:,} bytes")
+        wrote(save_vectors(model.graph, options.output or beside(model, "export")), options)
         return
     metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}
-    for path in export(model.graph, options.output or beside(model, "export"), options.format, metadata):
-        print(f"wrote {path}  {path.stat().st_size:,} bytes")
+    wrote(export(model.graph, options.output or beside(model, "export"), options.format, metadata), options)
+
+
+def wrote(found: Iterable[Path], options: argparse.Namespace) -> None:
+    paths = list(found)
+    output_files(options, "\n".join(f"wrote {path}  {path.stat().st_size:,} bytes" for path in paths), paths)
 
 
 def beside(model: Model, name: str) -> Path:

@@ -6,7 +6,7 @@ import argparse
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from composer.config.overrides import ALLOW_PATHS
 from composer.core.problems import Invalid, UserError, listed
 from composer.core.program import as_started
+from composer.core.storage.json_output import answer
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
@@ -124,9 +125,26 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in options.settings if (value := getattr(options, name)) is not None}
 
 
-def output(options: argparse.Namespace, data: Callable[[], Any], text: Callable[[], str]) -> None:
-    """Print data as JSON where --json asks for it, for programs, or else a text."""
-    print(json.dumps(data(), indent=2, ensure_ascii=False) if options.json else as_started(text()))
+def json_option(command: argparse.ArgumentParser, help: str = "print JSON, for programs") -> None:
+    command.add_argument("--json", action="store_true", help=help)
+
+
+def print_json(data: Mapping[str, Any], *, line: bool = False) -> None:
+    """Print an answer to a program: a whole one, or one of several, each in a line."""
+    print(json.dumps(answer(data), indent=None if line else 2, ensure_ascii=False, default=str))
+
+
+def output(options: argparse.Namespace, data: Callable[[], Mapping[str, Any]], text: Callable[[], str]) -> None:
+    """Print data as JSON where --json asks for it, for programs (docs/json.md), or else a text."""
+    if options.json:
+        print_json(data())
+    else:
+        print(as_started(text()))
+
+
+def output_files(options: argparse.Namespace, text: str, paths: Iterable[Path], **facts: Any) -> None:
+    """Say which files were written, to a person in a text."""
+    output(options, lambda: {"files": [str(path) for path in paths], **facts}, lambda: text)
 
 
 @contextmanager

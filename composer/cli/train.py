@@ -5,6 +5,7 @@ python train.py mixer=mingru                     the same graph with another mix
 python train.py resume=runs/2026-01-31_12-00-00  resume a run from its last checkpoint
 python train.py -m mixer=lstm,mingru seed=1,2    a sweep: a run for every combination, and a table of results
 python train.py --signals                        first check activations and gradients at initialisation
+python train.py --json                           a line of JSON for every event, for programs (docs/json.md)
 python train.py --help                           every group and its options
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import hydra
@@ -27,8 +29,9 @@ from composer.config.sentences import hydra_errors
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import UserError, user_errors
 from composer.core.program import CONF
+from composer.core.storage.json_output import events_on_stdout
 
-SIGNALS = "--signals"  # the only option that Hydra does not parse
+SIGNALS, JSON = "--signals", "--json"  # the options that Hydra does not parse
 
 #: Whether --signals was given.
 signals_wanted = False
@@ -63,7 +66,12 @@ def main(words: Sequence[str]) -> None:
     """What ``train.py`` does with these words of its command line, which Hydra reads from ``sys.argv``."""
     global signals_wanted
     signals_wanted = SIGNALS in words
-    options, overrides = split_options([word for word in words if word != SIGNALS])
+    with events_on_stdout() if JSON in words else nullcontext():
+        start([word for word in words if word not in (SIGNALS, JSON)])
+
+
+def start(words: Sequence[str]) -> None:
+    options, overrides = split_options(words)
     sys.argv[1:] = [*options, *overrides]
     # Hydra then raises its errors, which hydra_errors turns into a sentence.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")

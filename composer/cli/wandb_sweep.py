@@ -7,13 +7,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from composer.cli.options import config_dir_options, rest_argument
+from composer.cli.options import config_dir_options, json_option, output, output_files, print_json, rest_argument
 
 
 def wandb_sweep_options(command: argparse.ArgumentParser) -> None:
     rest_argument(command, "overrides", "override", "as for train.py -m")
     config_dir_options(command)
     command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
+    json_option(command)
     command.add_argument("--report", metavar="SWEEP", help="instead: make a report on W&B about this folder's runs")
 
 
@@ -39,13 +40,19 @@ def run_wandb_sweep(options: argparse.Namespace) -> None:
     if options.report is not None:
         if options.overrides or options.output is not None:
             raise UserError("--report takes the folder of a sweep and nothing else. Leave the rest out.")
-        print(wandb_report(options.report))
+        report = wandb_report(options.report)
+        output(options, lambda: {"report": report}, lambda: report)
         return
     text = yaml.safe_dump(
         wandb_sweep([*options.overrides, *options.allow_paths], options.config_dir), sort_keys=False, width=100
     )
     if options.output is None:
-        print(text, end="")
+        if options.json:
+            print_json({"yaml": text})
+        else:
+            print(text, end="")
         return
     write_text(options.output, text)
+    if options.json:
+        output_files(options, "", [options.output])
     print(f"wrote {options.output}. Next: wandb sweep {shlex.quote(str(options.output))}", file=sys.stderr)

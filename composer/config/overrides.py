@@ -14,7 +14,7 @@ from typing import Any, Literal
 from omegaconf import OmegaConf
 
 from composer.config.yaml_files import CALLING, INTO_HYDRA, LONGEST_NUMBER, PLAIN, folder_of_user
-from composer.core.problems import UserError
+from composer.core.problems import UserError, suggest
 
 #: The groups and keys of Hydra's own config that an override may set; * stands for any key.
 ALLOWED = (
@@ -134,7 +134,7 @@ def config_dir(options: Sequence[str]) -> Path | None:
         if option in ("--config-dir", "-cd"):
             given = value if equals else following
         elif option.startswith("--config-d"):
-            raise UserError(f"command line: {word}\n  is no option. Did you mean --config-dir?")
+            raise UserError(f"command line: {word}\n  is no option.{suggest(option, '--config-dir')}")
     return folder_of_user(given)
 
 

@@ -15,7 +15,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, GrammarParseE
 
 from composer.config.resolution import paths, suggestions
 from composer.config.yaml_files import ConfigFolder, circle
-from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.problems import UserError, did_you_mean, listed, suggest
 
 #: A name that an override takes as it is.
 PLAIN = re.compile(r"[\w.:/+-]+")
@@ -78,7 +78,7 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
             return f"command line: {given}\n  '{key}' cannot be removed. Choose something else in its place."
         root = cause.parent_node._get_root() if cause.parent_node is not None else {}
         near = suggestions(key, list(paths(OmegaConf.to_container(root, resolve=False) if root else {})))
-        hint = did_you_mean(name, siblings) or (f" Did you mean {' or '.join(near)}?" if near else "")
+        hint = did_you_mean(name, siblings) or suggest(key, *near)
         return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
     if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
         given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")

@@ -2,11 +2,13 @@
 
 streaming/    blocks step by step: recurrences, pointwise blocks, one way to call a block, copies that are fast to call
 showing/      what objects show of themselves at a prompt and in a notebook
-storage/      files written atomically, names of folders, the files that come with the package
+storage/      files written atomically, names of folders, the files that come with the package, JSON for programs
 program.py    the program that was started, for hints, and how to start its training again
 
 What a process keeps beside its objects, in all rooms; a test finds nothing else. Stacks, for as long as a ``with``:
 
+core/problems.py        what is told of an error as JSON (--json)
+core/storage/json_output.py  where the events of a training go (--json)
 core/recording.py       what blocks record: attention weights, terms of sums, inputs of layers, auxiliary losses
 cli/train.py            whether a training measures its signals first, which Hydra cannot be told
 config/environment.py   whether a variable of the environment stands for itself, unread
@@ -15,6 +17,7 @@ config/yaml_files.py    the user's folder of configs, and the parsed files, unti
 Lists that only grow: what was registered, what was parsed, what was found.
 
 core/block.py           the signatures of blocks
+core/problems.py        the latest suggestions in messages
 core/registry.py        the registered entries, and the modules that were loaded as plugins
 config/search_path.py   the lists of defaults that Hydra has computed
 data/workers.py         in a process that encodes data: its work

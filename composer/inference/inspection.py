@@ -267,8 +267,8 @@ class Inspection:
 def inspect(
     model: Model, folder: Path, *, rows: Sequence[str] = (), data: Data | None = None, note: str | None = None,
     tokens: Sequence[str] = (), analogies: Sequence[Analogy] = (), examples: int = 2,
-) -> Path:  # fmt: skip
-    """Write the figures and the page that shows them, and return the path of the page."""
+) -> list[Path]:  # fmt: skip
+    """Write the figures and the page that shows them. Returns the path of the page, and those of the figures."""
     batch = typed_batch(model, rows) if rows else None
     outcomes: Mapping[str, ClassOutcomes] = {}
     evaluation = None
@@ -281,10 +281,10 @@ def inspect(
             outcomes = {head: outcome for head, outcome in found.items() if outcome is not None}
     inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes, evaluation)
     sections = list(inspection.sections())
-    save_figures(folder, inspection.figures)
+    figures = save_figures(folder, inspection.figures)
     path = folder / "inspect.html"
     write_text(path, html_page(f"Inside {_name(model.path)}", sections, folder))
-    return path
+    return [path, *figures.values()]
 
 
 def figures_to_compare(model: Model) -> dict[str, bytes]:

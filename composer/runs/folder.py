@@ -19,6 +19,9 @@ DAMAGED = ".damaged"
 #: How the name of a checkpoint ends, and how it ended before format 3.
 SUFFIX, OLD_SUFFIX = ".safetensors", ".pt"
 
+#: Bytes at the end of metrics.jsonl that are read to show a running trial.
+TAIL = 65536
+
 
 class RecordedFolder(Generic[Record]):
     """A folder with a record of what is in it, a JSON file.
@@ -206,6 +209,17 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     are skipped."""
     if path.is_file():
         yield from (row for line in path.read_bytes().split(b"\n") if (row := parsed(line)) is not None)
+
+
+def last_lines(path: Path) -> list[dict[str, Any]]:
+    """The last lines of a .jsonl file, without one that is being written. Some hundreds of lines are read."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        start = max(0, file.seek(0, os.SEEK_END) - TAIL)
+        file.seek(start)
+        lines = file.read().split(b"\n")[1 if start else 0 : -1]
+    return [row for line in lines if (row := parsed(line)) is not None]
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:

@@ -7,12 +7,13 @@ file to itself, but a child process shares the lock by inheriting the file, and 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,9 @@ from composer.core.problems import UserError
 
 #: The file in a folder that the process holds which works there.
 LOCK = ".lock"
+
+#: The file in the folder of a sweep that all processes share which work on the sweep.
+WORKERS = ".workers"
 
 #: The environment variable with the number of the locked file that a process has inherited.
 INHERITED = "COMPOSER_LOCK"
@@ -75,6 +79,36 @@ def _sign(file: IO[str]) -> None:
         file.flush()
     except OSError:
         file.seek(0)
+
+
+@contextmanager
+def attending(folder: Path) -> Iterator[None]:
+    """Let others see (``is_attended``) that a process works on a sweep, which any number of them may do."""
+    with ExitStack() as held:
+        with suppress(OSError):  # a file system without locks, or without room: the sweep goes on, unseen
+            file = held.enter_context(open(folder / WORKERS, "a+", opener=_no_link))
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+
+
+def is_attended(folder: Path) -> bool:
+    """Whether a process works on the sweep in a folder."""
+    return _is_locked(folder / WORKERS)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process holds a folder. Nothing is written there."""
+    return _is_locked(folder / LOCK)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with open(path, opener=_no_link) as file:
+            return not lock_descriptor(file.fileno(), blocking=False)
+    except FileNotFoundError:
+        return False
+    except OSError:  # nobody can tell
+        return True
 
 
 def holder(folder: Path) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ class RunRecord:
     overrides: of the command line
     group, seed, arm, budget: of the config; the group is the sweep or study
     monitor: the metric that chooses the best checkpoint (earlier versions: ``judge``)
+    steps: all that it is to take
     size: of the model: ``parameters``, ``flops_per_token`` and ``train_flops_per_example``
     began, command, versions, git: when, how and with what the run was begun; git is None outside of a repository
     init: where the first weights came from, if the run took some from other runs
@@ -61,6 +62,7 @@ class RunRecord:
     arm: str | float | None = None
     budget: dict[str, Any] | None = None
     monitor: str | None = None
+    steps: int | None = None
     size: dict[str, float] = field(default_factory=dict)
     began: str | None = None
     command: str | None = None
@@ -104,6 +106,7 @@ class SweepRecord:
     format: raised when the meaning of the file changes
     kind: grid, search or study
     arguments: of the command line
+    trials: how many there are; in a search or a study, there may be fewer
     search, study: the plan of a search or a study as plain data
     judged, direction: the metric that judges the trials, and whether a low value is better (min) or a high one (max)
     began, status, ended: as of a run
@@ -112,6 +115,7 @@ class SweepRecord:
     format: int = 0
     kind: str = "grid"
     arguments: list[str] = field(default_factory=list)
+    trials: int | None = None
     search: dict[str, Any] | None = None
     study: dict[str, Any] | None = None
     judged: str = ""
@@ -159,6 +163,11 @@ def update(path: Path, form: type[Record], changes: Mapping[str, Any]) -> None:
     assert problem is None, problem
     content = json.loads(path.read_bytes()) if path.is_file() else {}
     write_json(path, content | dict(changes))
+
+
+def chosen(overrides: Iterable[str]) -> list[str]:
+    """The user's overrides, without those that a sweep adds and those that only name the run's folder."""
+    return [override for override in overrides if not override.startswith(("hydra.", "runs=", "name=", "group="))]
 
 
 def now() -> str:

@@ -13,6 +13,7 @@ from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.showing.short_table import ShortTable, ShownAsTable
 from composer.metrics import LOSS, direction
+from composer.runs.finding import Skipped, Unreadable
 from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods
 from composer.studies.findings.compared_tasks import Task, judge_tasks, verdict_words
@@ -31,7 +32,7 @@ from composer.studies.formatting import count
 from composer.studies.records.arm_names import distinct_names, grouped, name_arms, overrides_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
-from composer.studies.records.run_records import ComparedRun, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.records.run_records import ComparedRun, read_runs, read_sweep
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 

@@ -14,8 +14,8 @@ from typing import IO
 
 from composer.core.problems import UserError
 from composer.core.program import training_command
+from composer.core.storage.json_output import SIGNALLED
 from composer.studies.comparison import Comparison, compare
-from composer.studies.sweep.job import SIGNALLED
 from composer.studies.sweep.sweeper import FOUND
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from composer.core.program import as_started
+from composer.core.storage.json_output import events
 from composer.training.notebook_bar import NotebookBar, in_notebook
 
 #: Seconds between two updates of the progress bar, and between two lines if there is no bar.
@@ -21,14 +23,20 @@ TASK = TaskID(0)
 class Screen:
     """Prints text, above the progress bar if there is one, and appends a copy to a log file.
 
+    Where events were asked for (--json), it also writes those: what a person reads in the text, for programs.
+
     quiet: print nothing; set on every process but the first, and where a sweep shows its own table
+    silent: write no events, as for the runs of a sweep, which has events of its own
     """
 
-    def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
+    def __init__(
+        self, log: Path | None = None, *, quiet: bool = False, silent: bool = False, console: Console | None = None
+    ) -> None:
         self.log, self.quiet = log, quiet
         self.console = console or Console(
             highlight=False, markup=False, emoji=False, soft_wrap=True, force_jupyter=False
         )
+        self.events = None if quiet or silent else events.get()
         self.bar: Progress | NotebookBar | None = None
         self.shown = self.printed = 0.0
 
@@ -44,6 +52,11 @@ class Screen:
                 if not self.quiet:
                     self.console.print(f"cannot write '{self.log}': {error.strerror}. No more is copied there.")
                 self.log = None
+
+    def event(self, name: str, **facts: Any) -> None:
+        """For a program that reads events; people read ``say``."""
+        if self.events is not None:
+            self.events.write(name, **facts)
 
     def begin(self, step: int, steps: int) -> None:
         self.steps, self.started, self.first = steps, time.monotonic(), step

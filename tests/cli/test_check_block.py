@@ -80,7 +80,7 @@ def ask(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_a_block_that_obeys_in_every_configuration(ask):
     code, out, _ = ask("--block", "honest.py:Leaky", "--json")
-    assert (code, json.loads(out)) == (0, dict.fromkeys(LAWS, ""))
+    assert (code, json.loads(out)["laws"]) == (0, dict.fromkeys(LAWS, ""))
 
 
 @pytest.mark.slow

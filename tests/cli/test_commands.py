@@ -25,7 +25,7 @@ def run(*arguments, capsys):
 
 def test_blocks_lists_every_block_with_its_parameters(capsys):
     code, out, _ = run("blocks", "--json", capsys=capsys)
-    found = {(entry["kind"], entry["name"]) for entry in json.loads(out)}
+    found = {(entry["kind"], entry["name"]) for entry in json.loads(out)["blocks"]}
     assert code == 0
     assert found == {(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)}
     code, out, _ = run("blocks", "mixer", capsys=capsys)

@@ -301,7 +301,7 @@ def test_the_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
     assert "not finished" in shown
     assert "3 entries" in shown
     assert main(["data", "--cache", "--json"]) == 0
-    assert {entry["part"] for entry in json.loads(capsys.readouterr().out)} == {"learned", "tokens", None}
+    assert {entry["part"] for entry in json.loads(capsys.readouterr().out)["entries"]} == {"learned", "tokens", None}
     assert main(["data", "--cache", "clear"]) == 0
     assert "removed 3 entries" in capsys.readouterr().out
     assert not list((tmp_path / "cache").iterdir())

@@ -92,7 +92,7 @@ def test_those_of_the_user_are_listed_too(capsys, tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\n# My own.\n# Next: mixer=gru\nseed: 2\n")
     code, out, _ = run(capsys, "--config-dir", str(tmp_path), "--json")
-    found = {system["name"]: system for system in json.loads(out)}
+    found = {system["name"]: system for system in json.loads(out)["systems"]}
     assert code == 0
     assert found["mine"]["what"] == "My own."
     assert found["mine"]["next"] == "mixer=gru"

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from composer.cli.main import main
+from composer.core.storage.json_output import answer
 from composer.studies.comparison import compare
 from composer.studies.terminal import as_data, show
 from tests.studies.report.test_page import content_in
@@ -79,7 +80,7 @@ def test_json_has_all_that_the_table_has(sweep, capsys):
     code, out, _ = run("compare", sweep, "--json", capsys=capsys)
     found = json.loads(out)
     assert code == 0
-    assert found == as_data(compare([sweep]))
+    assert found == answer(as_data(compare([sweep])))
     assert [arm["name"] for arm in found["arms"]] == ["mixer=gru", "mixer=lstm", "mixer=rnn"]
     assert found["arms"][0]["quality"]["values"] == LOSSES["gru"]
     assert found["arms"][0]["seeds"] == [1, 2, 3]

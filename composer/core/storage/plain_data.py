@@ -8,11 +8,10 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from torch import Tensor
-
 #: How a sentence names the types.
-NAMES: Mapping[object, str] = {
-    Tensor: "a tensor", int: "a whole number", float: "a number", str: "a text", list: "a list", NoneType: "nothing",
+NAMES: Mapping[str, str] = {
+    "Tensor": "a tensor", "int": "a whole number", "float": "a number", "str": "a text", "list": "a list",
+    "NoneType": "nothing",
 }  # fmt: skip
 
 
@@ -44,7 +43,8 @@ def misfit(value: object, form: Any, path: str = "") -> str | None:
         inner = [(key, each, parts[1] if origin is dict else _types(form).get(key, Any)) for key, each in value.items()]
     else:
         fits = isinstance(value, (int, float) if form is float else form)
-        return None if fits else _wrong(value, path, NAMES.get(form, getattr(form, "__name__", str(form))))
+        name = getattr(form, "__name__", str(form))
+        return None if fits else _wrong(value, path, NAMES.get(name, name))
     within = (misfit(each, wanted, f"{path}.{name}") for name, each, wanted in inner)
     return next((problem for problem in within if problem is not None), None)
 

@@ -36,10 +36,7 @@ def warnings(found: Sequence[Problem], locate: Locate) -> str:
 
 def as_data(measured: Measurement, locate: Locate) -> dict[str, Any]:
     """The measurement and its problems as plain data."""
-    found = [
-        {"path": problem.path, "place": locate(problem.path), "message": problem.message}
-        for problem in problems(measured)
-    ]
+    found = [problem.as_data(locate) for problem in problems(measured)]
     return {key: value for key, value in asdict(measured).items() if key != "nodes"} | {"problems": found}
 
 

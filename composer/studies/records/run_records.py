@@ -5,32 +5,21 @@ A folder that is not a run, or whose files cannot be read, is skipped with the r
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from composer.core.problems import did_you_mean
-from composer.runs import record
+from composer.runs.finding import Skipped, Unreadable, find_runs, read_record
 from composer.runs.folder import RunFolder, read_lines, read_metrics
-from composer.runs.record import Record, RunRecord, SweepRecord
+from composer.runs.record import RunRecord, SweepRecord
 from composer.runs.sweep_folder import SweepFolder
-from composer.training.run.example_records import ExampleRecord, read_record
+from composer.training.run import example_records
+from composer.training.run.example_records import ExampleRecord
 from composer.training.run.record import TEST
-
-#: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.
-LEVELS = 3
-
-Skipped = tuple[Path, str]
-
-
-class Unreadable(Exception):
-    """Why a folder is not read as a run."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,7 @@ class ComparedRun:
 
     def examples(self, metric: str) -> ExampleRecord | None:
         """What the run kept of its single test examples for a metric, read when asked; None if it kept nothing."""
-        return read_record(self.files.test_examples, metric)
+        return example_records.read_record(self.files.test_examples, metric)
 
 
 def read_runs(paths: Sequence[Path]) -> tuple[list[ComparedRun], list[Skipped]]:
@@ -82,7 +71,7 @@ def read_runs(paths: Sequence[Path]) -> tuple[list[ComparedRun], list[Skipped]]:
     skipped: list[Skipped] = []
     seen: set[Path] = set()
     for path in paths:
-        found, foreign = _find(path, LEVELS)
+        found, foreign = find_runs(path)
         skipped += [each for each in foreign if each not in skipped]
         for folder in found:
             if folder.resolve() in seen:
@@ -104,7 +93,7 @@ def read_runs(paths: Sequence[Path]) -> tuple[list[ComparedRun], list[Skipped]]:
 def read_run(folder: Path) -> ComparedRun:
     """The record of one run. A folder without a readable run.json raises ``Unreadable``."""
     files = RunFolder(folder)
-    found = _read(files.record_file, RunRecord)
+    found = read_record(files.record_file, RunRecord)
     if found.status is None:
         raise Unreadable("its run.json is not that of a run: it has no status")
     config = _read_config(files.config)
@@ -118,56 +107,7 @@ def read_run(folder: Path) -> ComparedRun:
 def read_sweep(folder: Path) -> SweepRecord:
     """The record of the sweep whose folder this is; empty if it is no sweep's. A broken file raises ``Unreadable``."""
     file = SweepFolder(folder).record_file
-    return _read(file, SweepRecord) if file.is_file() else SweepRecord()
-
-
-def _find(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
-    """The folders of runs at or below a path, and those at or below it that hold no run."""
-    try:
-        return _look(path, levels)
-    except OSError as error:
-        return [], [(path, f"cannot be read: {error.strerror}")]
-
-
-def _look(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
-    if not path.exists():
-        near = did_you_mean(path.name, (other.name for other in _folders(path.parent)))
-        return [], [(path, f"there is no such folder{f'.{near}' if near else ''}")]
-    if not path.is_dir():
-        return [], [(path, "a file, not the folder of a run")]
-    files = RunFolder(path)
-    if files.record_file.exists() or files.config.exists():
-        return [path], []
-    below = [_find(folder, levels - 1) for folder in _folders(path)] if levels else []
-    runs = [run for found, _ in below for run in found]
-    if not runs:
-        return [], [(path, "no run.json in it")]
-    return runs, [each for _, foreign in below for each in foreign]
-
-
-def _folders(path: Path) -> Iterator[Path]:
-    """The folders inside a folder, hidden ones left out, with 2_a before 10_a."""
-    if path.is_dir():
-        inside = [child for child in path.iterdir() if child.is_dir() and not child.name.startswith(".")]
-        yield from sorted(inside, key=_by_number)
-
-
-def _by_number(path: Path) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
-
-
-def _read(path: Path, form: type[Record]) -> Record:
-    try:
-        path.open("rb").close()  # of a missing file, the record would be empty
-        return record.read(path, form)
-    except FileNotFoundError as error:
-        raise Unreadable(f"no {path.name} in it") from error
-    except OSError as error:
-        raise Unreadable(f"its {path.name} cannot be read: {error.strerror}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Unreadable(f"its {path.name} is not JSON: {error}") from error
-    except ValueError as error:
-        raise Unreadable(f"its {path.name} cannot be read: {error}") from error
+    return read_record(file, SweepRecord) if file.is_file() else SweepRecord()
 
 
 def _read_config(path: Path) -> dict[str, Any]:

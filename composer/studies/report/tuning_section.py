@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from composer.core.problems import Report
+from composer.runs.finding import Unreadable
 from composer.studies.comparison import Comparison
 from composer.studies.findings.rate_curves import WINDOW, as_data, flips
-from composer.studies.records.run_records import ComparedRun, Unreadable, read_sweep
+from composer.studies.records.run_records import ComparedRun, read_sweep
 from composer.studies.tuning.search_space import Choice, Interval, parse_space
 
 #: Numbers whose largest is more than this many times the smallest are drawn on a logarithmic axis.

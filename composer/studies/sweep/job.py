@@ -20,14 +20,12 @@ from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.core.program import training_command
 from composer.core.storage.atomic_files import write_text
+from composer.core.storage.json_output import SIGNALLED
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
 from composer.studies.planning.trial import DONE
 from composer.studies.sweep.search.search_pruning import TRIAL, pruning_of
 from composer.studies.sweep.sweep_results import judged_metric
-
-#: The exit code of a program that a signal ended is this plus the signal's number.
-SIGNALLED = 128
 
 
 def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence[str]) -> float:

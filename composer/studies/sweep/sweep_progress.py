@@ -6,18 +6,18 @@ A thread reads the run folders of the trials, so that trials of other processes 
 from __future__ import annotations
 
 import math
-import os
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from composer.runs.folder import RunFolder, parsed
+from composer.core.storage.json_output import events
+from composer.runs.folder import RunFolder, last_lines
+from composer.runs.record import chosen
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import DONE, trial_rank
 from composer.studies.sweep.sweep_results import judged_metric, shortened
@@ -25,9 +25,6 @@ from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.
 REFRESH = 1.0
-
-#: Bytes at the end of metrics.jsonl that are read to show a running trial: some hundreds of lines.
-TAIL = 65536
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Row:
 
 
 class SweepProgress:
-    """Shows the trials of a sweep during a ``with`` block.
+    """Shows the trials of a sweep during a ``with`` block, and writes the events of their beginnings and ends.
 
     total: the trials of the whole sweep
     at_most: whether there may be fewer
@@ -62,6 +59,7 @@ class SweepProgress:
         self.console = console or Console(highlight=False)
         self.rows: dict[str, Row] = {}
         self.live: Live | None = None
+        self.events = events.get()
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True, name="sweep progress")
 
@@ -92,10 +90,22 @@ class SweepProgress:
             if before is not None and before.status in DONE:
                 continue
             row = self._look(run)
+            self._tell(row, before)
             if row.status in DONE and self.live is None:
                 self.console.print(Text(self.line(row)), soft_wrap=True)
         if self.live is not None:
             self.live.update(self.render(), refresh=True)
+
+    def _tell(self, row: Row, before: Row | None) -> None:
+        """The events of a trial since the last look, which may be both."""
+        if self.events is None:
+            return
+        if row.status != "waiting" and (before is None or before.status == "waiting"):
+            overrides = chosen(self.folder.run(row.name).read_record().overrides)
+            self.events.write("trial_started", trial=row.name, overrides=overrides)
+        if row.status in DONE:
+            facts = {"step": row.step, "metric": self.judged, "value": row.value, "seconds": row.seconds}
+            self.events.write("trial_ended", trial=row.name, status=row.status, **facts, reason=row.reason or None)
 
     def _look(self, run: RunFolder) -> Row:
         record = run.read_record()
@@ -103,7 +113,7 @@ class SweepProgress:
         if status in DONE:
             step, value, seconds = record.last_step or 0, record.judged(self.judged), record.seconds or 0.0
         else:
-            lines, best = _last_lines(run), min if self.direction == "min" else max
+            lines, best = last_lines(run.metrics), min if self.direction == "min" else max
             step = lines[-1]["step"] if lines else 0
             value = best((line[self.judged] for line in lines if line.get(self.judged) is not None), default=math.nan)
             seconds = next((line["seconds"] for line in reversed(lines) if "seconds" in line), 0.0)
@@ -155,14 +165,3 @@ class SweepProgress:
             each = sum(seconds) / len(seconds) / max(1, counts.get("running", 0))
             parts.append(f"{self.most or 'about '}{left((self.total - done) * each)} left")
         return ", ".join(parts)
-
-
-def _last_lines(run: RunFolder) -> list[dict[str, Any]]:
-    """The last lines of a run's metrics, without one that is being written."""
-    if not run.metrics.is_file():
-        return []
-    with run.metrics.open("rb") as file:
-        start = max(0, file.seek(0, os.SEEK_END) - TAIL)
-        file.seek(start)
-        lines = file.read().split(b"\n")[1 if start else 0 : -1]
-    return [row for line in lines if (row := parsed(line)) is not None]

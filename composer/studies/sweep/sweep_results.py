@@ -20,7 +20,9 @@ from composer.config.overrides import as_typed
 from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError, user_errors
 from composer.core.storage.atomic_files import write_json
-from composer.runs.record import RunRecord, now
+from composer.core.storage.json_output import events
+from composer.runs.lock import attending
+from composer.runs.record import RunRecord, chosen, now
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import trial_rank
 from composer.studies.ranked_table import RankedColumn, ranked_table
@@ -55,10 +57,14 @@ def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
 
     A rate at which a tuned arm cannot be trained is a result of its tuning, not a failure of the study.
     """
-    for step in STEPS:
-        step(folder, plugins)
-    if failed(folder):
-        raise SystemExit(1)
+    with attending(folder.path):
+        for step in STEPS:
+            step(folder, plugins)
+    code = int(failed(folder))
+    if (stream := events.get()) is not None:
+        stream.write("finished", folder=str(folder.path), exit_code=code)
+    if code:
+        raise SystemExit(code)
 
 
 def failed(folder: SweepFolder) -> bool:
@@ -76,7 +82,7 @@ def write_results(folder: SweepFolder, plugins: Sequence[str]) -> None:
     records = records_of(folder)
     shown = ("status", "reason", "seconds", "result", "result_step")
     rows = [
-        {"run": name, "overrides": varied(record.overrides), **{key: getattr(record, key) for key in shown}}
+        {"run": name, "overrides": chosen(record.overrides), **{key: getattr(record, key) for key in shown}}
         for name, record in records.items()
     ]
     write_json(folder.results, rows)
@@ -88,7 +94,7 @@ def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
     from composer.core import registry
     from composer.studies.comparison import compare
     from composer.studies.report import write_report
-    from composer.studies.terminal import WIDTH, show
+    from composer.studies.terminal import WIDTH, as_data, show
 
     registry.load(plugins)  # which may have registered metrics
     try:
@@ -102,6 +108,8 @@ def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
         if any(len(arm.runs) > 1 for arm in comparison.arms):
             print(f"\n{show(comparison, terminal_width(WIDTH))}")
         print(f"\nreport    {folder.report}, to be opened in a browser")
+        if (stream := events.get()) is not None:
+            stream.write("compared", report=str(folder.report), comparison=as_data(comparison))
     print(f"sweep     {folder.path}", flush=True)
 
 
@@ -125,11 +133,6 @@ def judged_metric(folder: Path) -> tuple[str, str]:
 def records_of(folder: SweepFolder) -> dict[str, RunRecord]:
     """The records of the trials by the names of their folders, in the order of their numbers."""
     return {run.path.name: run.read_record() for run in folder.runs()}
-
-
-def varied(overrides: list[str]) -> list[str]:
-    """The user's overrides, without those that the sweep adds."""
-    return [override for override in overrides if not override.startswith(("hydra.", "runs=", "name=", "group="))]
 
 
 def table(records: Mapping[str, RunRecord], judged: str, direction: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
@@ -18,11 +19,13 @@ from omegaconf import DictConfig, read_write
 
 from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem, path_problem
+from composer.core.storage.json_output import SIGNALLED, events
+from composer.runs.lock import attending
 from composer.runs.staging import is_free
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.formatting import count
 from composer.studies.planning.trial import DONE
-from composer.studies.sweep.job import SIGNALLED, handling_signals
+from composer.studies.sweep.job import handling_signals
 from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.sweep_loop import SweepLoop
 from composer.studies.sweep.sweep_progress import SweepProgress
@@ -52,15 +55,17 @@ class CommandLineSweep:
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
         launcher = self.launcher()
-        folder.update_record(status="running")
+        folder.update_record(status="running", trials=trials.total)
         print(opening(folder, trials), flush=True)
+        if (stream := events.get()) is not None:
+            stream.write("planned", **plan_data(folder, trials))
         try:
-            with exit_at_signals(), SweepProgress(folder, trials.total, at_most=trials.at_most):
+            with attending(folder.path), exit_at_signals(), SweepProgress(folder, trials.total, at_most=trials.at_most):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
             folder.update_record(status="stopped")
             print(stopped(folder, trials), flush=True)
-            raise
+            raise  # events end with this one's exit code
         # The sweep is finished by the last step of its ending: sweep_results.py, which Hydra calls after this sweeper.
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
@@ -176,6 +181,16 @@ def extent(folder: SweepFolder, trials: Trials) -> tuple[int, str]:
     """How many trials are done, and the number of all in words."""
     done = sum(run.read_record().status in DONE for run in folder.runs())
     return done, f"{'at most ' if trials.at_most else ''}{count(trials.total, 'trial')}"
+
+
+def plan_data(folder: SweepFolder, trials: Trials) -> dict[str, Any]:
+    """What an event says of a sweep that begins, or goes on."""
+    record = folder.read_record()
+    return {
+        "folder": str(folder.path), "kind": record.kind, "trials": trials.total,
+        "at_most": trials.at_most, "done": extent(folder, trials)[0],
+        "metric": record.judged, "direction": record.direction,
+    }  # fmt: skip
 
 
 def opening(folder: SweepFolder, trials: Trials) -> str:

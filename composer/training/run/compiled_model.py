@@ -60,8 +60,8 @@ class CompiledModel(ShownAsTable):
 
     def draw(self, against: CompiledModel | None = None) -> Drawing:
         """The drawing of the graph; with another model, that one beside this one with their differences marked."""
-        summaries = [self.plan.summary, *([against.plan.summary] if against is not None else [])]
-        return Drawing(svg(*summaries), mermaid(*summaries))
+        other = against.plan.summary if against is not None else None
+        return Drawing(svg(self.plan.summary, other), mermaid(self.plan.summary, other))
 
     def check(self, laws: Collection[str] | None = None, seed: int = 0) -> LawsChecked:
         """Test the model by the laws, as ``python -m composer check`` does: chunks, padding, causality and the others.

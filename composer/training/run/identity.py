@@ -59,7 +59,7 @@ def update_identity(plan: TrainingPlan, folder: RunFolder, **changes: Any) -> No
             "flops_per_token": flops / rows.tokens,
             "train_flops_per_example": TRAINING * flops / rows.examples,
         },
-        monitor=plan.training.monitor,
+        monitor=plan.training.monitor, steps=plan.total_steps(),
     )  # fmt: skip
 
 

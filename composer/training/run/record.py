@@ -94,15 +94,18 @@ class RunRecorder:
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         self.steps = step
         self._write(step, values)
+        self.screen.event("logged", step=step, metrics=values)
 
     def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
         values = {f"{VALID}{name}": value for name, value in evaluation.values.items()}
         self._write(step, values)
         self.screen.say(metric_lines(f"step {step:,}", evaluation.values))
+        self.screen.event("validated", step=step, metrics=values, best=best)
         if evaluation.samples:
             lines = [json.dumps(finite({"step": step, **sample}), ensure_ascii=False) for sample in evaluation.samples]
             self._append(self.folder.samples, lines)
             self.logger.samples(step, evaluation.samples)
+            self.screen.event("samples", step=step, samples=evaluation.samples)
         if best:
             self.best = Figures(step, values, evaluation.samples)
 
@@ -110,6 +113,7 @@ class RunRecorder:
         folder, whole = self.folder, {**self.identity, **content}
         checkpoint.save(folder.best if best else folder.last, whole, previous=None if best else folder.previous)
         folder.remove_old_checkpoints()
+        self.screen.event("checkpoint", path=str(folder.best if best else folder.last), step=whole["step"], best=best)
         if not best:  # a run without a checkpoint has lost it from now on; of a killed start, these seconds are known
             folder.update_record(saved=True, seconds=self.seconds)
 

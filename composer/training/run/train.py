@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import lightning
 import torch
@@ -116,11 +116,13 @@ def train(
         else:
             check_not_spent(plan, folder)
             notes = prepare_folder(plan, folder, point)
-        screen = Screen(folder.log, quiet=quiet)
+        screen = Screen(folder.log, quiet=quiet, silent=brief)
         with recording(plan, folder, screen) as record:
+            screen.event("started", **beginning(plan, folder))
             show_start(screen, plan, folder, brief=brief or plan.saved is not None)
             for note in [*notes, *extension(plan)]:
                 screen.say(f"note      {note}")
+                screen.event("note", message=note)
             if signals:
                 show_signals(screen, plan)
             on_gpu = chosen(plan.hardware) == "gpu"
@@ -133,7 +135,26 @@ def train(
                 final_test(record)
                 write_artifacts(record)
         show_end(record, brief=brief)
+        screen.event(outcome.status, **ending(record), exit_code=outcome.exit_code)
         return outcome
+
+
+def beginning(plan: TrainingPlan, folder: RunFolder) -> dict[str, Any]:
+    """What an event says of a run that begins."""
+    return {
+        "folder": str(folder.path), "overrides": folder.read_record().overrides,
+        "step": plan.saved["step"] if plan.saved is not None else 0, "steps": plan.total_steps(),
+        "parameters": plan.summary["totals"]["parameters"], "monitor": plan.training.monitor,
+    }  # fmt: skip
+
+
+def ending(record: RunRecorder) -> dict[str, Any]:
+    """What an event says of a run that has ended."""
+    result = record.result()
+    return {
+        "folder": str(record.folder.path), "step": record.steps, "seconds": record.seconds,
+        "result": result.values, "result_step": result.step, "test": record.test,
+    }  # fmt: skip
 
 
 @contextmanager
