@@ -15,5 +15,5 @@ memory.py          training in less memory: activation checkpointing, sharded we
 hardware.py        devices, processes and mixed precision
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
 screen.py          the progress bar
-loggers/           metrics.csv, TensorBoard, Weights & Biases
+loggers/           metrics.csv, TensorBoard, Weights & Biases, MLflow
 """

@@ -10,10 +10,12 @@ import yaml
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
+from composer.metrics import LOSS
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import Comparison, compare
 from composer.studies.formatting import with_interval
 from composer.studies.records.arms import costs
+from composer.training.loggers.logger import TRAIN
 from composer.training.run.record import TEST, on_split
 
 
@@ -75,7 +77,7 @@ def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> lis
     return [
         *(reports.BarPlot(metrics=[metric]) for metric in dict.fromkeys((final, judged))),
         reports.LinePlot(x="step", y=[judged]),
-        reports.LinePlot(x="step", y=["loss"]),
+        reports.LinePlot(x="step", y=[f"{TRAIN}{LOSS}"]),
         reports.ParallelCoordinatesPlot(columns=columns),
         reports.RunComparer(diff_only=True),
     ]
