@@ -103,6 +103,7 @@ class RunFolder(RecordedFolder[RunRecord]):
     samples.jsonl     the model's predictions for some examples, at every validation
     test_examples.npz the lengths and statistics of the single examples of the test split (example_records.py)
     figures/          learning curves, throughput, and figures of the best checkpoint
+    profile/          with ``trainer.profiler``: its reports
     checkpoints/      last.safetensors, to resume from, previous.safetensors, the one before it, and best.safetensors,
                       with the best validation by ``training.monitor``; before format 3, they were .pt files
     log.txt           the screen output

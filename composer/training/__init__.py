@@ -16,5 +16,5 @@ hardware.py        devices, processes and mixed precision
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
 screen.py          the progress bar
 notebook_bar.py    the progress bar in a notebook
-loggers/           metrics.csv, TensorBoard, Weights & Biases
+loggers/           metrics.csv, TensorBoard, Weights & Biases, MLflow
 """

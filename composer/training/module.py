@@ -2,7 +2,7 @@
 
 The module takes its optimiser steps itself (Lightning's manual optimisation), because a batch is cut into micro-batches
 whose losses are divided by the weight of the whole batch. A Trainer's own accumulation and clipping do not go with it:
-the config has ``training.accumulate`` and ``training.clip``.
+the config has ``training.accumulate``, ``training.clip`` and ``training.clip_value``.
 """
 
 from __future__ import annotations
@@ -100,9 +100,11 @@ class TrainingModule(lightning.LightningModule):
                 f"Leave it out, and compose with training.accumulate={accumulated}."
             )
         if self.trainer.gradient_clip_val:
+            by_value = self.trainer.gradient_clip_algorithm == "value"
+            instead = "training.clip=null training.clip_value" if by_value else "training.clip"
             raise UserError(
                 f"Trainer(gradient_clip_val={self.trainer.gradient_clip_val}): the module clips its gradients itself. "
-                f"Leave it out, and compose with training.clip={self.trainer.gradient_clip_val}."
+                f"Leave it out, and compose with {instead}={self.trainer.gradient_clip_val}."
             )
         return [callback for callback in self.own_callbacks if callback not in cast(Any, self.trainer).callbacks]
 
@@ -192,6 +194,8 @@ class TrainingModule(lightning.LightningModule):
             raise gradient_not_finite(self.graph, self.progress.step + 1)
         if self.settings.clip is not None:
             nn.utils.clip_grads_with_norm_(parameters, self.settings.clip, norm)
+        if self.settings.clip_value is not None:
+            nn.utils.clip_grad_value_(parameters, self.settings.clip_value)
 
     def agree(self, weights: Tensor) -> Tensor:
         """The weights of the whole batch, summed over the processes. The same all-reduce shares the request to stop."""

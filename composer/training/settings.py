@@ -39,6 +39,7 @@ class Training:
 
     accumulate: micro-batches per batch (gradient accumulation)
     clip: largest global norm of the gradient (gradient clipping)
+    clip_value: largest absolute value of each number of the gradient, instead of the norm
     ema: decay of the exponential moving average of the weights
     carry: carry each row's state into the next batch (truncated BPTT)
     scheduled_sampling: the model's own tokens among its inputs
@@ -56,6 +57,7 @@ class Training:
     sort: bool = False
     accumulate: Positive = 1
     clip: Scale | None = 1.0
+    clip_value: Scale | None = None
     ema: Probability | None = None
     carry: bool = False
     scheduled_sampling: ScheduledSampling = ScheduledSampling()
@@ -74,6 +76,11 @@ class Training:
         if (self.steps is None) == (self.epochs is None):
             both = "both are set" if self.steps is not None else "neither is set"
             raise Invalid("steps", f"training lasts for so many steps or so many epochs, but {both}. Set one to null.")
+        if self.clip is not None and self.clip_value is not None:
+            raise Invalid(
+                "clip_value",
+                "the gradient is clipped by its norm (clip) or by value, and both are set. Set clip to null.",
+            )
         if self.batch is None and self.batch_tokens is None:
             raise Invalid("batch", "says neither how many rows nor how many tokens a batch may hold.")
         if self.carry and self.batch is None:
@@ -106,6 +113,7 @@ class Hardware:
     strategy: single, ddp (every process has all weights) or fsdp (the weights are sharded over the processes)
     precision: bfloat16 and float16 mean mixed precision by autocast
     recompute: activation checkpointing: recompute activations in the backward pass to save memory
+    profiler: Lightning's, whose report of where the time goes is in the run's folder
     """
 
     strategy: Literal["single", "ddp", "fsdp"] = "single"
@@ -116,6 +124,7 @@ class Hardware:
     threads: Threads | None = None
     compile: bool = False
     recompute: bool = False
+    profiler: Literal["simple", "advanced", "pytorch"] | None = None
 
     def __post_init__(self) -> None:
         if self.strategy == "single" and (self.nodes > 1 or (self.devices != 1 and self.devices != "auto")):

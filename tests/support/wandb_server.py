@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
+
 
 class Received(ThreadingHTTPServer):
     """The server, and what has reached it."""

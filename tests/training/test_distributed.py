@@ -26,7 +26,7 @@ BASE = [
 ]  # fmt: skip
 MODELS = {
     "rnn": ["mixer=lstm", "position=none", *SHALLOW],
-    "transformer": ["mixer.heads=2"],
+    "transformer": ["mixer.heads=2", "training.clip=null", "training.clip_value=0.001"],
     "sampled": ["mixer=gru", "training.scheduled_sampling.rate=0.8", *SHALLOW],
     "hybrid": ["experiment=hybrid"],
     # the head computes the chosen steps alone

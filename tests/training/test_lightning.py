@@ -206,6 +206,10 @@ def test_data_without_a_validation_split_is_trained_on_without_a_warning(tmp_pat
     [
         ({"accumulate_grad_batches": 4}, r"accumulate_grad_batches=4\).*training\.accumulate=4"),
         ({"gradient_clip_val": 0.5}, r"gradient_clip_val=0\.5\).*training\.clip=0\.5"),
+        (
+            {"gradient_clip_val": 0.5, "gradient_clip_algorithm": "value"},
+            r"gradient_clip_val=0\.5\).*training\.clip=null training\.clip_value=0\.5",
+        ),
     ],
 )
 def test_what_the_module_does_itself_is_refused_with_the_key_of_the_config(parts, options, words):

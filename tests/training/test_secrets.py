@@ -56,7 +56,7 @@ def test_texts_are_written_and_read_again(monkeypatch):
 
 
 #: What W&B has to know: its client keeps these in its own files, under wandb/ in the run's folder.
-OF_WANDB = ("project", "entity", "group", "tags")
+OF_WANDB = ("project", "entity", "group", "job_type", "tags")
 
 
 @pytest.mark.slow

@@ -10,9 +10,11 @@ import yaml
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
+from composer.metrics import LOSS
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import Comparison, compare
 from composer.studies.records.arms import costs
+from composer.training.loggers.logger import TRAIN
 from composer.training.run.record import TEST, on_split
 
 
@@ -74,7 +76,7 @@ def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> lis
     return [
         *(reports.BarPlot(metrics=[metric]) for metric in dict.fromkeys((final, judged))),
         reports.LinePlot(x="step", y=[judged]),
-        reports.LinePlot(x="step", y=["loss"]),
+        reports.LinePlot(x="step", y=[f"{TRAIN}{LOSS}"]),
         reports.ParallelCoordinatesPlot(columns=columns),
         reports.RunComparer(diff_only=True),
     ]

@@ -52,7 +52,7 @@ class RunFolderCallback(Callback):
         report = module.report
         if report and report["step"] == module.progress.step:
             values = {name: value for name, value in report.items() if name != "step"}
-            self.recorder.logged(module.progress.step, values)
+            self.recorder.trained(module.progress.step, values)
 
     def on_validation_end(self, trainer: Trainer, module: Any) -> None:
         if not trainer.sanity_checking:

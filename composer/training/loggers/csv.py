@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from composer.core.problems import UserError
 from composer.core.registry import register
@@ -24,6 +24,8 @@ STEP = "step"
 
 @register("logger", "csv")
 class Csv(Logger):
+    prefixed: ClassVar[bool] = False  # the file is read by the names of metrics.jsonl
+
     def open(self, run: RunInfo) -> None:
         self.path = run.folder / FILE
         self.file: TextIO | None = None

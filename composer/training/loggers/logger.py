@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from composer.core.binding import bind_named
 from composer.core.problems import ConfigError, Locate, Problem, listed
@@ -16,6 +16,10 @@ Status = Literal["finished", "failed", "stopped", "pruned"]
 
 #: ``logger=none`` turns logging off.
 NONE = "none"
+
+#: What loggers put before the names of training metrics, and before those of the best checkpoint's validation where
+#: they are shown beside the metrics of every step.
+TRAIN, BEST = "train/", "best/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,7 @@ class RunInfo:
     config: the resolved config as plain data
     size: the model's ``parameters``, ``flops_per_token`` and ``train_flops_per_example``
     phase: of a trial of a sweep or a study: grid, tuning or final
+    job_type: what the run is for, by which loggers can group runs: its phase, or else train
     untuned: of a final run of a study: why its arm is not tuned; empty if it is
     resumed_from: the step from which a resumed run continues; steps logged after it will be logged again
     graph_svg: the drawing of the model's graph
@@ -45,14 +50,24 @@ class RunInfo:
     resumed_from: int | None = None
     graph_svg: str | None = None
 
+    @property
+    def job_type(self) -> str:
+        return self.phase or "train"
+
 
 class Logger(ABC):
     """Receives the results of a run, on rank 0 only.
+
+    prefixed: whether training metrics are named ``train/loss``, as the others are ``valid/loss`` and ``test/loss``; a
+        logger without has the names of metrics.jsonl
+
 
     The constructor's keyword parameters are the YAML's keys. The constructor checks them and opens nothing, so that a
     mistake is found before training; ``open`` starts the logging. A logger may ignore results that it cannot show:
     the run's folder holds all of them.
     """
+
+    prefixed: ClassVar[bool] = True
 
     @abstractmethod
     def open(self, run: RunInfo) -> None:
@@ -73,7 +88,31 @@ class Logger(ABC):
 
     @abstractmethod
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        """End the logging. This is the last call, whether the run finished, failed or was stopped."""
+        """End the logging. This is the last call, whether the run finished, failed or was stopped.
+
+        summary: the metrics of the best checkpoint, and those of the test split
+        """
+
+
+def best_metrics(summary: Mapping[str, float]) -> dict[str, float]:
+    """A summary with validation metrics under names that those of a step do not have, such as ``best/valid/loss``."""
+    return {f"{BEST}{name}" if name.startswith("valid/") else name: value for name, value in summary.items()}
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings under flat keys such as 'model.nodes.encoder.depth', with numbers, truth values and texts."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value if isinstance(value, bool | int | float | str) else str(value)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A cell of a table, as a text unless it is a number or a truth value."""
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
@@ -95,9 +134,10 @@ class Loggers(Logger):
                 stack.callback(one.finish, "failed", {})
             stack.pop_all()
 
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+    def metrics(self, step: int, values: Mapping[str, float], prefix: str = "") -> None:
+        named = {f"{prefix}{name}": value for name, value in values.items()}
         for one in self.each:
-            one.metrics(step, values)
+            one.metrics(step, named if one.prefixed else values)
 
     def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
         for one in self.each:

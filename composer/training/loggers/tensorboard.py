@@ -1,5 +1,8 @@
 """TensorBoard: event files in ``tensorboard/`` in the run's folder. Look at them with ``tensorboard --logdir``.
 
+Its table of hyperparameters (HPARAMS) has the config from the start, and at the end the metrics of the best checkpoint
+as ``best/valid/loss`` and those of the test split.
+
 A resumed run makes TensorBoard discard the steps that will be repeated. TensorBoard cannot show SVG figures.
 """
 
@@ -13,7 +16,7 @@ import yaml
 
 from composer.core.extras import need
 from composer.core.registry import register
-from composer.training.loggers.logger import Logger, RunInfo, Status, as_table
+from composer.training.loggers.logger import Logger, RunInfo, Status, as_table, best_metrics, flat
 
 FOLDER = "tensorboard"
 
@@ -27,13 +30,15 @@ class TensorBoard(Logger):
         from torch.utils.tensorboard import SummaryWriter
 
         purge = None if run.resumed_from is None else run.resumed_from + 1
-        self.writer = SummaryWriter(str(run.folder / FOLDER), purge_step=purge)
-        self.config = run.config
+        self.writer: Any = SummaryWriter(str(run.folder / FOLDER), purge_step=purge)
+        self.step, self.config = run.resumed_from or 0, flat(run.config)
         if run.resumed_from is None:
+            self._hyperparameters({})
             text = yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True)
             self.writer.add_text("config", f"```yaml\n{text}```", 0)
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self.step = step
         for name, value in values.items():
             self.writer.add_scalar(name, value, step)
 
@@ -51,23 +56,23 @@ class TensorBoard(Logger):
                 self.writer.add_image(name, numpy.asarray(image.convert("RGB")), step, dataformats="HWC")
 
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        if summary:  # the table in which TensorBoard compares runs
-            self.writer.add_hparams(_flat(self.config), dict(summary), run_name=".")
+        best = best_metrics(summary)
+        self.metrics(self.step, {name: value for name, value in best.items() if name not in summary})
+        if best and status in ("finished", "pruned"):  # a run that goes on would write it twice, and the first counts
+            self._hyperparameters(best)
+        self.writer.add_text("status", status, self.step)
         self.writer.close()
+
+    def _hyperparameters(self, metrics: Mapping[str, float]) -> None:
+        """The config, or at the end the metrics beside it, for the table in which TensorBoard compares runs."""
+        from torch.utils.tensorboard.summary import hparams
+
+        compared, begun, ended = hparams(self.config, dict(metrics))
+        for record in (compared, ended) if metrics else (begun,):
+            self.writer.file_writer.add_summary(record)
 
 
 def _cell(value: Any) -> str:
     """A value as text, escaped for a Markdown table."""
     text = "" if value is None else str(value)
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", " ").replace("\n", " ")
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings under flat keys such as 'model.nodes.encoder.depth', with values of types TensorBoard accepts."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value if isinstance(value, bool | int | float | str) else str(value)
-    return flat

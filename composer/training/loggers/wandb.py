@@ -16,7 +16,7 @@ from typing import Any, Literal
 from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.training.loggers.logger import Logger, RunInfo, Status, as_table
+from composer.training.loggers.logger import Logger, RunInfo, Status, as_table, plain
 
 STEP = "step"
 #: The exit codes that W&B shows; 255 is that of an interrupted run.
@@ -32,6 +32,7 @@ class Wandb(Logger):
         mode: Literal["auto", "online", "offline"] = "auto",
         entity: str | None = None,
         group: str | None = None,
+        job_type: str | None = None,
         tags: list[str] | None = None,
         artifacts: bool = True,
         init_timeout: Scale = 15,
@@ -42,6 +43,7 @@ class Wandb(Logger):
         self.project = project
         self.entity = entity
         self.group = group
+        self.job_type = job_type
         self.tags = tags
         self.artifacts = artifacts
         self.init_timeout = init_timeout
@@ -108,6 +110,7 @@ class Wandb(Logger):
             project=self.project,
             entity=self.entity,
             group=self.group or run.group,
+            job_type=self.job_type or run.job_type,
             tags=self.tags,
             config={**run.config, **run.size, **_study(run)},  # with seed, arm and budget, by which W&B can group runs
             reinit="finish_previous",  # a second run in the same process does not continue the first
@@ -127,7 +130,7 @@ class Wandb(Logger):
         import wandb
 
         columns, cells = as_table(rows)
-        data = [[_cell(cell) for cell in row] for row in cells]
+        data = [[plain(cell) for cell in row] for row in cells]
         if self.reachable:  # W&B uploads a table as an artifact, which waits for the server
             table = wandb.Table(columns=[*columns], data=data, allow_mixed_types=True)
             self._attempt(lambda: self.run.log({"samples": table, STEP: step}))
@@ -209,10 +212,6 @@ def _study(run: RunInfo) -> dict[str, str]:
 def _identifier(run: RunInfo) -> str:
     """The run's identifier, or that which an agent of a W&B sweep has reserved for the run."""
     return os.environ.get("WANDB_RUN_ID", run.identifier) if "WANDB_SWEEP_ID" in os.environ else run.identifier
-
-
-def _cell(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def _last_line(error: Exception) -> str:

@@ -38,5 +38,5 @@ def final_test(record: RunRecorder) -> None:
     main = {training.monitor or LOSS, LOSS, headline(found.values)}
     trained = trained_lengths(objective, given)
     write_records(folder.test_examples, step, seen, found, main=main, trained=trained)  # before run.json has a test
-    record.test = found.report()
+    record.tested(found.report())
     folder.update_record(test=record.test, test_step=step)

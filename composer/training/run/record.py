@@ -16,6 +16,7 @@ from composer.runs import checkpoint
 from composer.runs.checkpoint_content import RunProgress
 from composer.runs.folder import RunFolder, read_lines, read_metrics
 from composer.training.loggers import Status
+from composer.training.loggers.logger import TRAIN
 from composer.training.run.metric_text import metric_lines
 from composer.training.run.plan import TrainingPlan
 from composer.training.screen import Screen
@@ -58,8 +59,9 @@ class RunRecorder:
         self.before = folder.read_record().seconds or progress.seconds  # of the earlier starts of the run
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
+        self.last_sent: dict[str, float] = {}  # the same under the names that loggers have
         self.test: dict[str, dict[str, float | None]] = {}
-        self.steps = 0
+        self.steps = progress.step
         self.status: Status = "failed"  # until training has ended without an error
         if progress.best is not None:
             self._restore(progress.best_step)
@@ -89,11 +91,16 @@ class RunRecorder:
     def summary(self) -> dict[str, float]:
         """The run's result for its loggers: the metrics of ``result``, and those of the test split."""
         tested = {f"{TEST}{name}": found["value"] for name, found in self.test.items()}
-        return self.result().values | {name: value for name, value in tested.items() if value is not None}
+        chosen = self.best.values if self.best is not None else self.last_sent
+        return chosen | {name: value for name, value in tested.items() if value is not None}
 
-    def logged(self, step: int, values: Mapping[str, float]) -> None:
+    def trained(self, step: int, values: Mapping[str, float]) -> None:
+        """Metrics of training, which loggers show under ``train/``."""
+        self.logged(step, values, TRAIN)
+
+    def logged(self, step: int, values: Mapping[str, float], prefix: str = "") -> None:
         self.steps = step
-        self._write(step, values)
+        self._write(step, values, prefix)
         self.screen.event("logged", step=step, metrics=values)
 
     def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
@@ -117,11 +124,18 @@ class RunRecorder:
         if not best:  # a run without a checkpoint has lost it from now on; of a killed start, these seconds are known
             folder.update_record(saved=True, seconds=self.seconds)
 
-    def _write(self, step: int, values: Mapping[str, float]) -> None:
+    def tested(self, found: Mapping[str, Mapping[str, float | None]]) -> None:
+        """The result on the test split, at the step at which training ended. In the folder, it is in run.json."""
+        self.test = {name: dict(values) for name, values in found.items()}
+        values = {f"{TEST}{name}": value["value"] for name, value in found.items()}
+        self.logger.metrics(self.steps, {name: value for name, value in values.items() if value is not None})
+
+    def _write(self, step: int, values: Mapping[str, float], prefix: str = "") -> None:
         self.last |= values
+        self.last_sent |= {f"{prefix}{name}": value for name, value in values.items()}
         row = {name: value if math.isfinite(value) else None for name, value in values.items()}
         self._append(self.folder.metrics, [json.dumps({"step": step, **row})])
-        self.logger.metrics(step, values)
+        self.logger.metrics(step, values, prefix)
 
     def _append(self, path: Any, lines: list[str]) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any, Literal
 import lightning
 import torch
 from lightning import Callback
+from lightning.pytorch.profilers import AdvancedProfiler, Profiler, PyTorchProfiler, SimpleProfiler
 
 from composer.batching import drawn_rows
 from composer.config.composition import Composed
@@ -50,6 +51,10 @@ from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.screen import Screen
 from composer.views.figures import judged_batches, lacking, write_figures
 
+#: Lightning's profilers, by the names of ``trainer.profiler``.
+PROFILERS: dict[str, Callable[..., Profiler]] = {
+    "simple": SimpleProfiler, "advanced": AdvancedProfiler, "pytorch": PyTorchProfiler,
+}  # fmt: skip
 #: The number of examples that the figures show.
 PICTURED = 16
 
@@ -274,7 +279,7 @@ def take_steps(
             callbacks=list(callbacks), logger=RunLogger(record), log_every_n_steps=plan.training.log_every,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
             use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0,
-            val_check_interval=1, check_val_every_n_epoch=None,
+            val_check_interval=1, check_val_every_n_epoch=None, profiler=profiler(plan, record),
         )  # fmt: skip
         with together(trainer, record.folder if record is not None else None):
             try:
@@ -282,6 +287,14 @@ def take_steps(
             except Interrupted:
                 return False
     return True
+
+
+def profiler(plan: TrainingPlan, record: RunRecorder | None) -> Profiler | None:
+    """The profiler of the config, which writes its report at the end of training. On the first process only."""
+    kind = plan.hardware.profiler
+    if kind is None or record is None:
+        return None
+    return PROFILERS[kind](dirpath=record.folder.place("profile"), filename=kind)
 
 
 def extension(plan: TrainingPlan) -> list[str]:

@@ -39,8 +39,8 @@ def test_loggers_are_chosen_one_or_several_or_none():
 
 
 WRONG = {
-    ("logger=wandd",): ["logger=wandd", "there is no logger 'wandd'. Did you mean 'wandb'?", "csv, none, tensorboard"],
-    ("logger=[csv,wandd]",): ["logger=[csv,wandd]", "no logger 'wandd'. Did you mean 'wandb'?", "csv, none, tensorb"],
+    ("logger=wandd",): ["logger=wandd", "there is no logger 'wandd'. Did you mean 'wandb'?", "csv, mlflow, none"],
+    ("logger=[csv,wandd]",): ["logger=[csv,wandd]", "no logger 'wandd'. Did you mean 'wandb'?", "csv, mlflow, none"],
     ("logger=[csv,none]",): ["command line: logger=[csv,none]", "'none' does not go together with csv"],
     ("logger=null",): ["command line: logger=null", "the name of an option"],
     ("logger=wandb", "logger.wandb.mode=on"): ["command line: logger.wandb.mode=on", "'auto', 'online', 'offline'"],

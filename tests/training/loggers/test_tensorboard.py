@@ -35,7 +35,7 @@ def test_tensorboard_reads_back_what_was_logged(tmp_path, events, picture):
     text = found.Tensors("samples/text_summary")[0].tensor_proto.string_val[0].decode()
     assert text.splitlines()[0] == "| source | target | score |"
     assert text.splitlines()[2] == r"| a\|b | c d |  |"
-    assert found.Scalars("valid/loss")[0].value == 0.25
+    assert found.Scalars("best/valid/loss")[0].value == 0.25
 
 
 def test_tensorboard_forgets_what_a_resumed_run_repeats(tmp_path, events):

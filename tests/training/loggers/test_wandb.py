@@ -12,77 +12,12 @@ import pytest
 from composer.core.problems import UserError
 from composer.training.loggers import load_loggers
 from tests.support.loggers import SVG, info, open_loggers
-from tests.support.wandb_server import serving
+from tests.support.wandb_records import begun, history, recorded, records
+from tests.support.wandb_server import CLOSED, serving
 
 pytestmark = pytest.mark.slow
 
 KEY = "a" * 40
-CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
-
-
-@pytest.fixture
-def started(monkeypatch):
-    """The processes that were started, which the client does not wait for: its own stays to the end."""
-    each = []
-
-    class Kept(subprocess.Popen):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            each.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Kept)
-    yield each
-    for process in each:
-        process.wait(20)
-
-
-@pytest.fixture
-def client(tmp_path, monkeypatch, started):
-    """The client as on a new machine, nobody logged in; ``client(url, key)`` for another server."""
-    import wandb
-
-    home = tmp_path / "home"
-    home.mkdir()
-
-    def arrive(url=CLOSED, key=None, mode=None):
-        wandb.teardown()
-        for name in [name for name in os.environ if name.startswith("WANDB_")]:
-            monkeypatch.delenv(name)
-        for name in ("CONFIG", "CACHE", "DATA"):
-            monkeypatch.setenv(f"WANDB_{name}_DIR", str(home))
-        monkeypatch.setenv("NETRC", str(home / "netrc"))
-        monkeypatch.setenv("WANDB_BASE_URL", url)
-        monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")  # to have it taken back; a test of its own sees to it
-        if key is not None:
-            monkeypatch.setenv("WANDB_API_KEY", key)
-        if mode is not None:
-            monkeypatch.setenv("WANDB_MODE", mode)
-        return home
-
-    arrive()
-    yield arrive
-    wandb.teardown()
-
-
-def recorded(folder):
-    """The runs in a folder, each a list of records, read by the client itself."""
-    runs = sorted((folder / "wandb").glob("*run-*"), key=lambda path: path.stat().st_ctime_ns)
-    return [records(run) for run in runs]
-
-
-def records(run):
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(run)]
-    lines = subprocess.run(command, cwd=run, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def history(run, *names):
-    rows = [record["history"]["item"] for record in run if record["type"] == "history"]
-    return [tuple(row[name] for name in names) for row in rows if all(name in row for name in names)]
-
-
-def begun(run):
-    return next(record["run"] for record in run if record["type"] == "run")
 
 
 def report(opened, folder, picture):
