@@ -43,6 +43,7 @@ from composer.cli.options import (
     output,
     rest_argument,
 )
+from composer.cli.schema.command import run_schema, schema_options
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.program import as_started
@@ -299,6 +300,7 @@ COMMANDS: dict[str, tuple[AddOptions, Run]] = {
     "export": (export_options, run_export),
     "compare": (compare_options, run_compare),
     "data": (data_file_options, run_data),
+    "schema": (schema_options, run_schema),
     "gallery": (gallery_options, run_gallery),
     "wandb-sweep": (wandb_sweep_options, run_wandb_sweep),
     "completion": (lambda command: command.add_argument("shell", choices=["bash"]), run_completion),
