@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from composer.core import registry
+from composer.core.aliases import aliased_key
 from composer.core.block import (
     Empty,
     Knob,
@@ -79,7 +80,8 @@ def bind_knobs(
     for key in values:
         if key not in knobs:
             takes = f"  (takes: {listed(knobs)})" if knobs else "  (it takes none)"
-            report.add(f"{path}.{key}", f"'{owner}' has no parameter '{key}'.{did_you_mean(key, knobs)}{takes}")
+            hint = aliased_key(key, knobs) or did_you_mean(key, knobs)
+            report.add(f"{path}.{key}", f"'{owner}' has no parameter '{key}'.{hint}{takes}")
     bound: dict[str, Any] = {}
     sound = True
     for name, knob in knobs.items():
