@@ -10,7 +10,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from composer.config.environment import Kept, kept_texts, leaves, unread_variables
-from composer.core.aliases import aliased
+from composer.core.hints.aliases import aliased
 from composer.core.problems import UNRESOLVED, Problem, did_you_mean
 
 #: A value that is another value of the config, and nothing else.

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from composer.core import registry
-from composer.core.aliases import aliased_key
 from composer.core.block import (
     Empty,
     Knob,
@@ -22,6 +21,7 @@ from composer.core.block import (
     describe_type,
     slot_kind,
 )
+from composer.core.hints.aliases import aliased_key
 from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Report, did_you_mean, listed, show_value
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from composer.config.general import bind_general
 from composer.config.overrides import check_overrides
 from composer.config.resolution import paths, suggestions
 from composer.config.yaml_files import parse
-from composer.core.aliases import ALIASES
 from composer.core.binding import bind_block, bind_entry
+from composer.core.hints.aliases import ALIASES
 from composer.core.problems import ConfigError, Report, UserError
 from composer.core.storage.folder_names import name_problem
 from composer.graph.compiler.bind import bind_nodes
