@@ -1,3 +1,4 @@
+#!/usr/bin/env python
 """Train a model, as ``composer train`` does. ``python train.py --help`` lists every group and its options."""
 
 import sys

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from composer.cli.options import json_option, note_own_configs, output
+from composer.cli.schema.meanings import FOR_PROGRAMS
 from composer.config.yaml_files import folder_of_user
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.program import CONF
@@ -86,9 +87,9 @@ def described(name: str, text: str) -> System:
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        line = line.removeprefix("#").strip()
-        if line.startswith("@package"):
+        if line.startswith(FOR_PROGRAMS):
             continue
+        line = line.removeprefix("#").strip()
         for label, begin in LABELS.items():
             if line.startswith(begin):
                 part = label

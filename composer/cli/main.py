@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from composer.cli.commands import generate_options, predict_options, run_generate, run_predict
 from composer.cli.compare import compare_options, run_compare
+from composer.cli.completion.shells import completion_options, print_candidates, run_completion
 from composer.cli.data import data_file_options, run_data
 from composer.cli.evaluate import evaluate_options, run_evaluate
 from composer.cli.gallery import gallery_options, run_gallery
@@ -47,6 +48,7 @@ from composer.cli.options import (
     rest_argument,
 )
 from composer.cli.runs import run_runs, runs_options
+from composer.cli.schema.command import run_schema, schema_options
 from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
 from composer.core.problems import (
     ConfigError,
@@ -309,18 +311,8 @@ def show_laws(found: dict[str, str], options: argparse.Namespace) -> int:
     return int(any(found.values()))
 
 
-def run_completion(options: argparse.Namespace) -> None:
-    """Print a script for tab completion: eval "$(composer completion bash)"."""
-    from composer.config.completion import SCRIPT
-
-    print(SCRIPT)
-
-
 def run_complete(options: argparse.Namespace) -> None:
-    from composer.config.completion import complete
-
-    commands = [command for command in COMMANDS if command != "complete"]
-    print("\n".join(complete(options.line, commands)))
+    print_candidates(options.line, {name: COMMANDS[name][0] for name in COMMANDS if name != "complete"})
 
 
 #: What adds the options of every command, and what runs it. ``complete`` is called by the completion script.
@@ -339,8 +331,9 @@ COMMANDS: dict[str, tuple[AddOptions, Run]] = {
     "runs": (runs_options, run_runs),
     "compare": (compare_options, run_compare),
     "data": (data_file_options, run_data),
+    "schema": (schema_options, run_schema),
     "gallery": (gallery_options, run_gallery),
     "wandb-sweep": (wandb_sweep_options, run_wandb_sweep),
-    "completion": (lambda command: command.add_argument("shell", choices=["bash"]), run_completion),
+    "completion": (completion_options, run_completion),
     "complete": (lambda command: command.add_argument("line"), run_complete),
 }

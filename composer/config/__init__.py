@@ -12,5 +12,5 @@ chosen_by_files.py  what files choose, and only the command line may: code, runs
 sentences.py        Hydra's errors in our words
 composition.py      all of this, in order: from overrides to a ``Composed``
 assembly.py         from a ``Composed`` to the data source, the objective and the graph
-completion.py       tab completion of overrides
+completion.py       what an override can begin with, for completion with Tab
 """

@@ -21,7 +21,7 @@ from composer.config.environment import Kept, as_written, leaves
 from composer.config.general import bind_general
 from composer.config.layers import COMMAND_LINE, Layers, select
 from composer.config.overrides import as_typed, check_effects, check_overrides, with_new_keys, without_hyphens
-from composer.config.resolution import references, resolved
+from composer.config.resolution import paths, references, resolved, suggestions
 from composer.config.search_path import SearchPath
 from composer.config.sentences import hydra_errors
 from composer.config.slots import expand_options, fit_heads, replace_blocks, spread_defaults
@@ -178,7 +178,8 @@ def _unknown(layers: Layers, search: SearchPath) -> list[Problem]:
     problems = []
     for key in map(str, layers.values):
         if key not in SECTIONS and not search.is_group(key):
-            hint = did_you_mean(key, SECTIONS)
+            near = suggestions(key, list(paths(layers.values)))
+            hint = f" Did you mean {' or '.join(near)}?" if near else did_you_mean(key, SECTIONS)
             problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
     # Only keys of the command line are checked: a template may define more keys than its blocks use.
     model = select(layers.values, "model")

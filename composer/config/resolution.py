@@ -10,6 +10,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from composer.config.environment import Kept, kept_texts, leaves, unread_variables
+from composer.core.hints.aliases import aliased
 from composer.core.problems import UNRESOLVED, Problem, did_you_mean
 
 #: A value that is another value of the config, and nothing else.
@@ -97,17 +98,19 @@ def paths(tree: Any, prefix: str = "") -> Iterator[str]:
             yield from paths(value, f"{prefix}{key}.")
 
 
-def suggestions(key: str, known: Iterable[str]) -> list[str]:
-    """The paths that somebody may have meant: the same last word, or a word whose parts begin so (lr: learning_rate).
+def suggestions(key: str, known: Collection[str]) -> list[str]:
+    """The paths that somebody may have meant: by the name of other programs, or with the same last word, or with a
+    word whose parts begin so.
 
-    Blocks that stand as defaults at the top (``mixer.dropout``) come first: they reach every slot.
+    Those of the same section come first, then blocks that stand as defaults at the top (``mixer.dropout``): they reach
+    every slot.
     """
-    name = key.rpartition(".")[2]
+    section, _, name = key.rpartition(".")
     if name in EVERYWHERE:
         return []
-    same = [path for path in known if path.rpartition(".")[2] == name and path != key]
-    short = [path for path in known if "_" in path and _initials(path.rpartition(".")[2]) == name]
-    return sorted(same or short, key=lambda path: path.count("."))[:4]
+    found = aliased(name, known) or [path for path in known if path.rpartition(".")[2] == name and path != key]
+    found = found or [path for path in known if "_" in path and _initials(path.rpartition(".")[2]) == name]
+    return sorted(found, key=lambda path: (path.rpartition(".")[0] != section, path.count(".")))[:4]
 
 
 def _initials(name: str) -> str:

@@ -78,7 +78,9 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
             return f"command line: {given}\n  '{key}' cannot be removed. Choose something else in its place."
         root = cause.parent_node._get_root() if cause.parent_node is not None else {}
         near = suggestions(key, list(paths(OmegaConf.to_container(root, resolve=False) if root else {})))
-        hint = did_you_mean(name, siblings) or suggest(key, *near)
+        _, equals, value = given.partition("=")
+        meant = suggest(given.lstrip("+~"), *(f"{path}{equals}{value}" for path in near))
+        hint = meant or did_you_mean(name, siblings)
         return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
     if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
         given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")

@@ -21,6 +21,7 @@ from composer.core.block import (
     describe_type,
     slot_kind,
 )
+from composer.core.hints.aliases import aliased_key
 from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Report, did_you_mean, listed, show_value
 
 T = TypeVar("T")
@@ -79,7 +80,8 @@ def bind_knobs(
     for key in values:
         if key not in knobs:
             takes = f"  (takes: {listed(knobs)})" if knobs else "  (it takes none)"
-            report.add(f"{path}.{key}", f"'{owner}' has no parameter '{key}'.{did_you_mean(key, knobs)}{takes}")
+            hint = aliased_key(key, knobs) or did_you_mean(key, knobs)
+            report.add(f"{path}.{key}", f"'{owner}' has no parameter '{key}'.{hint}{takes}")
     bound: dict[str, Any] = {}
     sound = True
     for name, knob in knobs.items():

@@ -1,17 +1,13 @@
 """The commands as a user types them."""
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 
 from composer.cli.main import COMMANDS, main, parser
 from composer.core import registry
 from composer.testing import LAWS
-from tests.support.paths import ROOT
 
 
 def run(*arguments, capsys):
@@ -87,39 +83,12 @@ def test_a_problem_is_exit_code_2_and_no_traceback(capsys):
     assert "command line: model.nodes.encoder.mixer.heads=3" in err
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("composer des", "describe"),
-        ("composer describe mixer=min", "mixer=mingru"),
-        ("python train.py mixer=ls", "mixer=lstm"),
-        ("python train.py model.nodes.enc", "model.nodes.encoder."),
-    ],
-)
-def test_completion(capsys, line, expected):
-    _, out, _ = run("complete", line, capsys=capsys)
-    assert expected in out.split()
-
-
 @pytest.mark.slow
 def test_every_command_that_help_lists_is_completed(capsys):
     _, out, _ = run("--help", capsys=capsys)
     listed = {line.split()[0] for line in out.splitlines() if line.startswith("    ") and not line.startswith("     ")}
     _, out, _ = run("complete", "python -m composer ", capsys=capsys)
     assert set(out.split()) == listed
-
-
-def test_completion_in_a_real_shell():
-    script = """
-        eval "$(python -m composer completion bash)"
-        COMP_WORDS=(python train.py mixer=mingr); COMP_CWORD=2; COMP_LINE="python train.py mixer=mingr"
-        COMP_POINT=${#COMP_LINE}; _sequence_composer; echo "${COMPREPLY[@]}"
-    """
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, env={"PATH": path}, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["mixer=mingru"]
 
 
 def test_the_parser_of_a_command_has_the_same_options_as_that_of_all():

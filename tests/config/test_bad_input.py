@@ -9,9 +9,10 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.config.general import bind_general
 from composer.config.overrides import check_overrides
-from composer.config.resolution import suggestions
+from composer.config.resolution import paths, suggestions
 from composer.config.yaml_files import parse
 from composer.core.binding import bind_block, bind_entry
+from composer.core.hints.aliases import ALIASES
 from composer.core.problems import ConfigError, Report, UserError
 from composer.core.storage.folder_names import name_problem
 from composer.graph.compiler.bind import bind_nodes
@@ -180,6 +181,16 @@ def test_the_key_that_was_meant_is_found_where_it_lives():
     assert suggestions("logger.type", known) == []
 
 
+@pytest.mark.slow
+def test_every_name_of_other_programs_is_answered_with_a_key_that_there_is():
+    configs = [["optimiser=sgd"], ["model=language_model", "data=python_docs", "objective=next_token"], ["data=text"]]
+    known = {path for overrides in configs for path in paths(compose(overrides, to_compile=True).values)} | {"mixer"}
+    for alias, key in ALIASES.items():
+        assert suggestions(alias, known), alias
+        assert all(path == key or path.endswith(f".{key}") for path in suggestions(alias, known))
+        assert alias not in known, "a key of ours"
+
+
 def test_an_override_may_be_written_as_an_option():
     assert parsed(["describe", "mixer=lstm", "--optimiser.learning_rate=0.1"]).overrides == [
         "mixer=lstm", "optimiser.learning_rate=0.1",
@@ -195,9 +206,11 @@ SMALL = ["data=copy", "data.length=4"]
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["lr=0.1"], ["has no key 'lr'. Did you mean optimiser.learning_rate?"]),
-        (["--lr=0.1"], ["command line: lr=0.1", "Did you mean optimiser.learning_rate?"]),
-        (["training.learning_rate=1"], ["Did you mean optimiser.learning_rate?"]),
+        (["lr=0.1"], ["has no key 'lr'. Did you mean optimiser.learning_rate=0.1?"]),
+        (["--lr=0.1"], ["command line: lr=0.1", "Did you mean optimiser.learning_rate=0.1?"]),
+        (["training.learning_rate=1"], ["Did you mean optimiser.learning_rate=1?"]),
+        (["heads=8"], ["Did you mean mixer.heads=8 or cross.heads=8 or"]),
+        (["model.nodes.encoder.n_layers=3"], ["Did you mean model.nodes.encoder.depth=3 or"]),
         (["dropout=0.1"], ["mixer.dropout"]),
         (["~training"], ["training   command line: ~training", "is missing"]),
         (["~trainer"], ["trainer   command line: ~trainer", "is missing"]),

@@ -123,7 +123,7 @@ def test_a_bad_knob_is_one_clear_sentence(config, words):
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["data=pairs"], ["data.path", "conf/data/pairs.yaml:3", "names no file", "data.path=my_file"]),
+        (["data=pairs"], ["data.path", "conf/data/pairs.yaml:4", "names no file", "data.path=my_file"]),
         (["data=pairs", "data.path=no.tsv"], ["command line: data.path=no.tsv", "there is no file 'no.tsv'"]),
     ],
 )

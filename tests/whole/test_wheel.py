@@ -58,7 +58,7 @@ def test_a_stranger_goes_from_the_wheel_to_a_compared_and_exported_model(compose
     right = file.read_text()
     file.write_text(right.replace("steps: 300", "stebs: 300"))
     refused = composer("train", "experiment=commands", code=2)
-    assert "conf/experiment/commands.yaml:9" in refused
+    assert "conf/experiment/commands.yaml:10" in refused
     assert "Did you mean 'steps'?" in refused
     assert not (project / "runs").exists()
     file.write_text(right)
