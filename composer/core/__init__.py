@@ -4,7 +4,6 @@ streaming/    blocks step by step: recurrences, pointwise blocks, one way to cal
 showing/      what objects show of themselves at a prompt and in a notebook
 storage/      files written atomically, names of folders, the files that come with the package, JSON for programs
 hints/        what a user may have meant
-program.py    the program that was started, for hints, and how to start its training again
 
 What a process keeps beside its objects, in all rooms; a test finds nothing else. Stacks, for as long as a ``with``:
 

@@ -38,8 +38,11 @@ def graph_table(summary: Mapping[str, Any]) -> str:
     notes = "Runs once: every node. Nothing is generated."
     if streams:
         notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
-    footer = f"FLOPs are those of a token, and the state that of one sequence of {summary['length']} steps."
-    return "\n".join([filled(_headline(summary)), "", table, "", filled(notes), filled(footer)])
+    return "\n".join([filled(_headline(summary)), "", table, "", filled(notes), filled(_units(summary))])
+
+
+def _units(summary: Mapping[str, Any]) -> str:
+    return f"FLOPs are those of a token, and the state that of one sequence of {summary['length']} steps."
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -80,9 +83,9 @@ def summary_table(summary: Mapping[str, Any]) -> ShortTable:
     totals = summary["totals"]
     figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
     headings = [column.heading if isinstance(column, Column) else column for column in GRAPH]
-    note = f"FLOPs and state are those of one sequence of {summary['length']} steps."
+    note = _units(summary)
     right = [column.heading for column in NUMBERS]
-    return ShortTable(_headline(summary), headings, [*rows, ("total", "", "", *figures, "")], right, (note,))
+    return ShortTable(_headline(summary), headings, [*rows, ("total", "", "", *figures)], right, (note,))
 
 
 def signal_table(measured: Measurement) -> str:

@@ -66,7 +66,8 @@ def test_a_command_has_a_tag_for_every_word():
 def test_the_files_are_in_what_is_installed():
     """The wheel has the folders of its packages, without what .gitignore names."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    packages = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    wheel = settings["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packages = {*wheel["packages"], *wheel["force-include"]}
     ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").split()]
     for file in [*EXAMPLES.iterdir(), *(ROOT / "conf").rglob("*.yaml")]:
         parts = file.relative_to(ROOT).parts

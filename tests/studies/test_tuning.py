@@ -79,7 +79,7 @@ def test_the_search_of_another_metric_than_the_compared_one_is_followed_by_its_o
 def test_json_has_the_curve_and_the_cost_of_every_arm(study, found, capsys):
     main(["compare", str(study), "--json"])
     data = json.loads(capsys.readouterr().out)
-    assert data == json.loads(json.dumps(as_data(found)))
+    assert data == {"version": 1, **json.loads(json.dumps(as_data(found)))}
     gru = next(each for each in data["tuning"] if each["arm"] == "gru")
     assert gru["rates"][-2:] == [0.01687, 0.03]
     assert gru["qualities"][-1] is None, "diverged"

@@ -163,7 +163,7 @@ def test_the_figure_has_a_panel_a_head_and_their_mean_with_tokens_on_both_axes()
         assert torch.equal(torch.tensor(axes.images[0].get_array()), expected)
         assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "□", "c", "<eos>"]
     assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["d", "$e$"]
-    assert {"Attention in decoder.cross", "attention weight", "query", "key"} <= set(words(figure))
+    assert {"Attention in decoder.cross", "attention weight (square-root scale)", "query", "key"} <= set(words(figure))
 
 
 def test_long_sequences_have_as_many_labels_as_can_be_read():

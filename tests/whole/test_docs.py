@@ -32,6 +32,8 @@ def test_a_documented_command_is_sound(overrides, many, monkeypatch, tmp_path):
     (tmp_path / "reviews.tsv").write_text("a good film\tyes\na bad film\tno\n" * 10)
     (tmp_path / "book.txt").write_text("The king and the queen. " * 100)
     monkeypatch.setattr("composer.training.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here
+    if "logger=mlflow" in overrides:
+        pytest.importorskip("mlflow")
     overrides = [word.split(",")[0] if many else word for word in overrides if not word.startswith("resume=")]
     prepare(compose(overrides))
 

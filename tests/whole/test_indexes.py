@@ -56,7 +56,7 @@ def test_the_table_of_rooms_is_the_contract():
 
 
 def test_the_rooms_are_the_folders_of_composer():
-    assert contents(ROOT / "composer")[1] == ROOMS
+    assert contents(ROOT / "composer")[1] == ROOMS | {"catalogue/"}  # which finds blocks/
 
 
 def test_the_tests_mirror_the_rooms():
