@@ -77,8 +77,8 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         if given.startswith("~"):
             return f"command line: {given}\n  '{key}' cannot be removed. Choose something else in its place."
         root = cause.parent_node._get_root() if cause.parent_node is not None else {}
-        known = paths(OmegaConf.to_container(root, resolve=False) if root else {})
-        near = suggestions(key, [path for path in known if not path.startswith(("study.", "search."))])
+        every = paths(OmegaConf.to_container(root, resolve=False) if root else {})
+        near = suggestions(key, [path for path in every if not path.startswith(("study.", "search."))])
         _, equals, value = given.partition("=")
         meant = suggest(given.lstrip("+~"), *(f"{path}{equals}{value}" for path in near))
         hint = meant or did_you_mean(name, siblings)
