@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,9 @@ LOCK = ".lock"
 
 #: The file in the folder of a sweep that all processes share which work on the sweep.
 WORKERS = ".workers"
+
+#: Seconds after which a lock is tried once more: a look at it (``is_held``) has it for an instant.
+LOOK = 0.05
 
 #: The environment variable with the number of the locked file that a process has inherited.
 INHERITED = "COMPOSER_LOCK"
@@ -61,7 +65,9 @@ def locked(file: IO[str], *, wait: bool = False, needed: bool = True) -> bool:
     """Lock an open file, and write into it who holds it. Returns False if another process holds it."""
     try:
         if not lock_descriptor(file.fileno(), blocking=wait):
-            return False
+            time.sleep(LOOK)
+            if not lock_descriptor(file.fileno(), blocking=False):
+                return False
     except OSError as error:
         message = f"cannot lock '{file.name}': {error.strerror}."
         if needed:
@@ -87,7 +93,7 @@ def attending(folder: Path) -> Iterator[None]:
     with ExitStack() as held:
         with suppress(OSError):  # a file system without locks, or without room: the sweep goes on, unseen
             file = held.enter_context(open(folder / WORKERS, "a+", opener=_no_link))
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_SH)  # waits for a look at it, which takes an instant
         yield
 
 

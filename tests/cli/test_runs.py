@@ -1,14 +1,16 @@
 """``composer runs``: every run and sweep below a folder, as its record says and as its lock knows better."""
 
+import fcntl
 import json
 import subprocess
 import sys
 from contextlib import ExitStack
+from threading import Timer
 
 import pytest
 
 from composer.cli.main import main
-from composer.runs.lock import attending, folder_lock
+from composer.runs.lock import LOCK, WORKERS, attending, folder_lock, is_attended, is_held
 from composer.studies.records.run_records import read_runs
 from tests.support.paths import ROOT
 from tests.support.runs import write_grid, write_run
@@ -102,3 +104,14 @@ def test_a_list_needs_no_torch(runs):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("name", [LOCK, WORKERS])
+def test_a_look_keeps_nobody_from_working(tmp_path, name):
+    """To look at a lock, ``runs`` has it for an instant, in which a run may be resumed or a sweep go on."""
+    with open(tmp_path / name, "a+") as look:
+        fcntl.flock(look, fcntl.LOCK_EX)
+        Timer(0.01, fcntl.flock, (look, fcntl.LOCK_UN)).start()
+        with folder_lock(tmp_path) if name == LOCK else attending(tmp_path) as held:
+            assert held is not None or name == WORKERS
+            assert is_held(tmp_path) if name == LOCK else is_attended(tmp_path)
