@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import hydra
@@ -28,7 +29,7 @@ from composer.config.overrides import as_typed, check_effects, check_overrides, 
 from composer.config.sentences import hydra_errors
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import UserError, user_errors
-from composer.core.program import CONF
+from composer.core.program import CONF, as_started
 from composer.core.storage.json_output import events_on_stdout
 
 SIGNALS, JSON = "--signals", "--json"  # the options that Hydra does not parse
@@ -70,6 +71,17 @@ def main(words: Sequence[str]) -> None:
         start([word for word in words if word not in (SIGNALS, JSON)])
 
 
+@contextmanager
+def told_as_started() -> Iterator[None]:
+    """Within a ``with`` block, what Hydra prints, its help, names the program that the user has started."""
+    told = StringIO()
+    try:
+        with redirect_stdout(told):
+            yield
+    finally:
+        print(as_started(told.getvalue()), end="")
+
+
 def start(words: Sequence[str]) -> None:
     options, overrides = split_options(words)
     sys.argv[1:] = [*options, *overrides]
@@ -85,6 +97,7 @@ def start(words: Sequence[str]) -> None:
             check_effects(overrides, mode_of(sys.argv[1:]))
             if mode_of(sys.argv[1:]) != "run":
                 refuse_signals()
-            run()
+            with told_as_started() if {"--help", "-h"}.intersection(options) else nullcontext():
+                run()
     except KeyboardInterrupt:  # before training starts; the training loop handles signals itself
         sys.exit(130)

@@ -53,6 +53,7 @@ def test_a_stranger_goes_from_the_wheel_to_a_compared_and_exported_model(compose
         (project / name).mkdir()
         (project / name / "__init__.py").write_text("raise SystemExit('a folder of the user was imported')\n")
     assert "1 x gru" in composer("describe", "experiment=commands")
+    assert "composer train mixer=lstm" in composer("train", "--help")
 
     file = project / "conf" / "experiment" / "commands.yaml"
     right = file.read_text()
